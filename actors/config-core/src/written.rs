@@ -3,6 +3,7 @@
 //! Who compares two versions of a file compares these: in the text a `$` can be spelt `\u0024`, and
 //! after expansion nobody can tell where a value came from.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::tree::{Entry, Node, Value};
@@ -29,6 +30,34 @@ impl Written {
         };
         let with_key = entries.iter().filter(move |(name, _)| name == key);
         with_key.map(|(_, value)| value)
+    }
+
+    /// Paths of what differs, in the order of the keys: of tables what is in them, of anything else
+    /// the whole.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.add_differing("", other, &mut paths);
+        paths
+    }
+
+    fn add_differing(&self, path: &str, other: &Self, paths: &mut Vec<String>) {
+        let (Self::Table(own), Self::Table(others)) = (self, other) else {
+            if self != other {
+                paths.push(path.to_owned());
+            }
+            return;
+        };
+        let keys = own.iter().chain(others).map(|(key, _)| key.as_str());
+        let keys: BTreeSet<&str> = keys.collect();
+        for key in keys {
+            let dot = if path.is_empty() { "" } else { "." };
+            let path = format!("{path}{dot}{key}");
+            match (self.get(key).next(), other.get(key).next()) {
+                (Some(own), Some(other)) => own.add_differing(&path, other, paths),
+                _ => paths.push(path),
+            }
+        }
     }
 
     /// Whether a string in it may name a variable. `$${` counts as well: that costs little, and no
@@ -94,6 +123,26 @@ impl From<&Node> for Written {
 mod tests {
     use super::*;
     use crate::{Environment, Input};
+
+    #[test]
+    fn i18_what_differs_is_named_by_its_path() {
+        let environment = Environment::default();
+        let read = |text: &str| Input::toml("x", text, &environment).written();
+        let before = read("a = 1\nb = [1, 2]\n[c]\nd = \"x\"\ne = true\n");
+        let before = before.expect("it is right");
+        for (text, differing) in [
+            ("b = [1,2] # a\na = 1\nc = {e = true, d = 'x'}\n", vec![]),
+            (
+                "b = [1]\nf = 1\n[c]\ne = true\nd = \"y\"\n",
+                vec!["a", "b", "c.d", "f"],
+            ),
+            ("a = 1\nb = [1, 2]\nc = 3\n", vec!["c"]),
+            ("a = 1\nb = [1, 2]\n", vec!["c"]),
+        ] {
+            let now = read(text).expect("it is right");
+            assert_eq!(before.differing(&now), differing, "{text}");
+        }
+    }
 
     #[test]
     fn t1_escapes_are_decoded_and_variables_are_not_put_in() {

@@ -23,8 +23,8 @@ pub(crate) struct AgentHost {
     pub(crate) config_path: PathBuf,
     pub(crate) confinement: Confinement,
     pub(crate) sandbox: Sandbox,
-    /// Hosts of VMs, where there are any.
-    pub(crate) vms: Option<VmHosts>,
+    /// Hosts of VMs.
+    pub(crate) vms: VmHosts,
 }
 
 impl AgentHost {
@@ -32,7 +32,7 @@ impl AgentHost {
     pub(crate) fn detect(
         (environment, config_path): (Environment, PathBuf),
         confinement: Confinement,
-        vms: Option<VmHosts>,
+        vms: VmHosts,
     ) -> Self {
         let sandbox = Sandbox::detect(environment.text("PATH").unwrap_or(DEFAULT_PATH));
         let (level, cgroup) = (sandbox.level(), confinement.is_complete());

@@ -1,7 +1,7 @@
 //! The orchestrator's part of an actor tree, composed.
 //!
 //! ```text
-//! orchestrator ─┬─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
+//! orchestrator ─┬─ vm-hosts      asks the hosts of VMs how they are (permanent)
 //!               ├─ vm-collector  gives back VMs that no run has (the same)
 //!               ├─ outbox        posts statuses and comments (permanent)
 //!               ├─ runs ─┬─ <run>   one actor an agent process (temporary)
@@ -122,7 +122,7 @@ impl OrchestratorService {
         let store = setup.store;
         let longest_stop = longest_stop(&setup.config);
         let worktrees = WorktreeRoots::new(setup.git, &setup.config.directories.data);
-        let vms = vm_hosts(&setup.config, &store)?;
+        let vms = VmHosts::open(&setup.config.vm_hosts, &store, CORDONS)?;
         let host = (setup.environment.clone(), setup.config_path.clone());
         let host = AgentHost::detect(host, setup.confinement, vms.clone());
         let logs = RunLogs::open(&setup.config, &store).map_err(SetupError::Files)?;
@@ -147,7 +147,7 @@ impl OrchestratorService {
             worktrees: worktrees.clone(),
             notifier: notifier.clone(),
         };
-        let supervisor = supervisor(vms.as_ref(), &ledger);
+        let supervisor = supervisor(&vms, &ledger);
         let log_collector = log_collector_spec(&logs, &ledger, &active);
         let run_supervisor = run_supervisor();
         let worktree_gc = worktree_gc_spec(&ledger, worktrees);
@@ -166,6 +166,7 @@ impl OrchestratorService {
             ledger: ledger.clone(),
             runs: active,
             config: config_writer,
+            vm_hosts: vms.clone(),
             config_path: setup.config_path,
             environment: setup.environment,
             ticks: ticks_read.clone(),
@@ -201,20 +202,9 @@ impl OrchestratorService {
     }
 }
 
-/// The hosts of VMs, where there are any.
-fn vm_hosts(config: &Config, store: &Store) -> Result<Option<VmHosts>, StoreError> {
-    if config.vm_hosts.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(VmHosts::open(&config.vm_hosts, store, CORDONS)?))
-}
-
-/// The supervisor, with what looks after the hosts of VMs, where there are any.
-fn supervisor(hosts: Option<&VmHosts>, ledger: &Ledger) -> SupervisorSpec {
+/// The supervisor, with what looks after the hosts of VMs.
+fn supervisor(hosts: &VmHosts, ledger: &Ledger) -> SupervisorSpec {
     let supervisor = SupervisorSpec::new("orchestrator");
-    let Some(hosts) = hosts else {
-        return supervisor;
-    };
     let watcher = VmHostWatcher::new(hosts.clone(), None);
     let collector = VmCollector {
         hosts: hosts.clone(),

@@ -23,7 +23,7 @@ pub struct OrchestratorView {
     pub(crate) ended: EndCounters,
     pub(crate) ticks: watch::Receiver<TickStats>,
     pub(crate) logs: RunLogs,
-    pub(crate) vm_hosts: Option<VmHosts>,
+    pub(crate) vm_hosts: VmHosts,
 }
 
 impl OrchestratorView {
@@ -55,10 +55,10 @@ impl OrchestratorView {
         self.ledger.journal_changes()
     }
 
-    /// The hosts that agents' VMs are asked of, where there are any.
+    /// The hosts that agents' VMs are asked of.
     #[must_use]
-    pub fn vm_hosts(&self) -> Option<&VmHosts> {
-        self.vm_hosts.as_ref()
+    pub fn vm_hosts(&self) -> &VmHosts {
+        &self.vm_hosts
     }
 
     /// Ended runs of this process by agent and exit class, for metrics.

@@ -7,12 +7,11 @@
 
 use std::time::Duration;
 
-use actix::{Actor, Context};
+use actix::{Actor, AsyncContext as _, Context, WrapFuture as _};
 use cluster_actors::vm_hosts::VmHosts;
 use forge_core::RunId;
 use http_clients::vmm::Vm;
 use orchestrator_core::run::{Run, RunState};
-use supervision::{FirstRound, start_rounds};
 
 use crate::ledger::{self, Ledger, RunVm};
 
@@ -32,12 +31,18 @@ impl Actor for VmCollector {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        for index in 0..self.hosts.count() {
-            // Each host by itself: one that says nothing holds up no other.
-            let collector = self.clone();
-            let when = (FirstRound::AfterInterval, INTERVAL);
-            start_rounds(ctx, when, async move || collector.look(index).await);
-        }
+        let collector = self.clone();
+        // Each host by itself: one that says nothing holds up no other.
+        let looks = self.hosts.clone().tend(move |index| {
+            let collector = collector.clone();
+            async move {
+                loop {
+                    tokio::time::sleep(INTERVAL).await;
+                    collector.look(index).await;
+                }
+            }
+        });
+        ctx.spawn(looks.into_actor(self));
     }
 }
 
@@ -57,7 +62,7 @@ impl VmCollector {
                 // Other orchestrators may have the same hosts: an unknown run's VM is not ours.
                 continue;
             };
-            if !is_left_over(&run, known.as_ref(), (self.hosts.name(index), &vm)) {
+            if !is_left_over(&run, known.as_ref(), (&self.hosts.name(index), &vm)) {
                 continue;
             }
             match vmm.delete(&vm.id).await {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, Context};
+use actix::{Actor, AsyncContext as _, Context, WrapFuture as _};
 use cluster_actors::vm_hosts::VmHosts;
 use forge_actors::OutboxWorker;
 use forge_actors::messages::VerifyStatuses;
@@ -79,12 +79,19 @@ impl Actor for RunGarbageCollector {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let interval = self.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
+        let collector = self.clone();
+        // Each host by itself: one that says nothing holds up no other, and no status.
+        let collections = self.hosts.clone().tend(move |index| {
+            let collector = collector.clone();
+            async move {
+                loop {
+                    tokio::time::sleep(interval).await;
+                    collector.collect_host(index).await;
+                }
+            }
+        });
+        ctx.spawn(collections.into_actor(self));
         let when = (FirstRound::AfterInterval, interval);
-        for index in 0..self.hosts.count() {
-            // Each host by itself: one that says nothing holds up no other, and no status.
-            let collector = self.clone();
-            start_rounds(ctx, when, async move || collector.collect_host(index).await);
-        }
         let collector = self.clone();
         let (mut state, mut open) = (TendState::default(), OpenRuns::default());
         let mut round: u64 = 0;
@@ -141,7 +148,7 @@ impl RunGarbageCollector {
             self.hosts.clear_leak(index);
         }
         for vm in vmm.list().await? {
-            if let Some(why) = self.left_over(self.hosts.name(index), &vm).await {
+            if let Some(why) = self.left_over(&self.hosts.name(index), &vm).await {
                 self.give_back(&vmm, index, &vm, why).await;
             }
         }

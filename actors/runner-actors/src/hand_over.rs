@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! people ── DrainWhenIdle ──▶ HandOver ── closes ──▶ JobAdmission ── idle ──▶ RoleControl
+//!        └─ DrainNow ───────────▲ └── how far it is ──▶ store ── the next leader ──▶ people
 //! ```
 
 use std::time::Duration;
@@ -11,7 +12,9 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, SpawnHandle, WrapFuture,
 };
 use cluster_actors::replica::{DrainRefusal, RoleControl};
+use store::Store;
 
+use crate::hand_over_note::{self, HandOverNote};
 use crate::job_admission::JobAdmission;
 
 /// Has the runner hand over once no job is under way, and begin none until then.
@@ -26,22 +29,37 @@ pub struct DrainWhenIdle {
     pub force: bool,
 }
 
+/// Has the runner hand over at once; how many jobs have a machine, which end as at a restart.
+#[derive(Message)]
+#[rtype(result = "Result<usize, DrainRefusal>")]
+pub struct DrainNow {
+    /// The role of the process.
+    pub control: RoleControl,
+    /// Also where nobody stands by.
+    pub force: bool,
+}
+
+/// The longest that a hand-over without a wait is held up by a store that takes no note of it.
+const NOTE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Waits until nothing is under way, and hands over.
 pub struct HandOver {
     admission: JobAdmission,
+    store: Store,
     waits: Option<SpawnHandle>,
 }
 
 impl HandOver {
-    pub(crate) fn new(admission: JobAdmission) -> Self {
+    pub(crate) fn new(admission: JobAdmission, store: Store) -> Self {
         Self {
             admission,
+            store,
             waits: None,
         }
     }
 
     /// Waits anew, in place of a request before this one.
-    fn wait(&mut self, request: DrainWhenIdle, ctx: &mut Context<Self>) {
+    fn wait(&mut self, (request, epoch): (DrainWhenIdle, u64), ctx: &mut Context<Self>) {
         if let Some(waits) = self.waits.take() {
             ctx.cancel_future(waits);
         }
@@ -54,12 +72,20 @@ impl HandOver {
             );
         }
         self.admission.close();
-        let idle = self.admission.clone();
+        let (idle, store) = (self.admission.clone(), self.store.clone());
         let handed_over = async move {
             let idle = tokio::time::timeout(request.hold, idle.idle()).await;
             idle.map_err(|_| "nobody asks for it any more".to_owned())?;
-            let drained = request.control.drain(request.force).await;
-            drained.map_err(|refusal| format!("{refusal:?}"))
+            // Before the store is another's.
+            let begun = HandOverNote::Begun { jobs: 0 };
+            let noted = hand_over_note::put(&store, epoch, begun).await;
+            noted.map_err(|error| error.to_string())?;
+            if let Err(refusal) = request.control.drain(request.force).await {
+                // Whoever still asks is told of this wait.
+                let _ = hand_over_note::put(&store, epoch, HandOverNote::Asked).await;
+                return Err(format!("{refusal:?}"));
+            }
+            Ok(())
         };
         let handed_over = handed_over.into_actor(self);
         self.waits = Some(ctx.spawn(handed_over.map(|drained, hand_over, _| {
@@ -91,12 +117,51 @@ impl Handler<DrainWhenIdle> for HandOver {
 
     fn handle(&mut self, request: DrainWhenIdle, _: &mut Self::Context) -> Self::Result {
         let (control, force) = (request.control.clone(), request.force);
-        // Before anything waits for a hand-over that would be refused.
-        let possible = async move { control.may_drain(force).await };
+        let is_new = !self.admission.is_closed();
+        let store = self.store.clone();
+        // Before anything waits for a hand-over that would be refused, or that nobody would know
+        // of where this process is lost meanwhile.
+        let possible = async move {
+            let epoch = control.may_drain(force).await?;
+            if is_new {
+                let noted = hand_over_note::put(&store, epoch, HandOverNote::Asked).await;
+                noted.map_err(|error| DrainRefusal::Unknown(error.to_string()))?;
+            }
+            Ok(epoch)
+        };
         Box::pin(possible.into_actor(self).map(|possible, hand_over, ctx| {
-            possible?;
-            hand_over.wait(request, ctx);
+            hand_over.wait((request, possible?), ctx);
             Ok(())
+        }))
+    }
+}
+
+impl Handler<DrainNow> for HandOver {
+    type Result = actix::ResponseActFuture<Self, Result<usize, DrainRefusal>>;
+
+    fn handle(&mut self, request: DrainNow, ctx: &mut Context<Self>) -> Self::Result {
+        let DrainNow { control, force } = request;
+        let (admission, store) = (self.admission.clone(), self.store.clone());
+        // In place of a request that waits.
+        if let Some(waits) = self.waits.take() {
+            ctx.cancel_future(waits);
+        }
+        // What begins now would be lost.
+        admission.close();
+        let drained = async move {
+            let epoch = control.may_drain(force).await?;
+            let jobs = admission.under_way();
+            let begun = HandOverNote::Begun { jobs };
+            let noted = hand_over_note::put(&store, epoch, begun);
+            // Who cannot write hands over all the same.
+            let _ = tokio::time::timeout(NOTE_TIMEOUT, noted).await;
+            control.drain(force).await.map(|()| jobs)
+        };
+        Box::pin(drained.into_actor(self).map(|drained, hand_over, _| {
+            if drained.is_err() {
+                hand_over.admission.open();
+            }
+            drained
         }))
     }
 }

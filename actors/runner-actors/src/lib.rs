@@ -44,6 +44,7 @@ mod followers;
 mod garbage_collector;
 mod groups;
 mod hand_over;
+mod hand_over_note;
 mod heads;
 mod image_store;
 mod intake;
@@ -84,6 +85,7 @@ mod schedule_clock;
 mod scopes;
 mod service;
 mod settings;
+mod settings_reload;
 mod shared_logs;
 mod source;
 mod step_headings;
@@ -103,13 +105,15 @@ pub use action_store::{
 pub use artifact_room::ArtifactLimits;
 pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
 pub use cluster_actors::vm_hosts::{
-    Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,
+    Cordon, DEFAULT_HOST, HostChanges, MachineType, VmHostFacts, VmHostSettings, VmHostView,
+    VmHosts,
 };
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
 pub use event::StoredEvent;
-pub use hand_over::{DrainWhenIdle, HandOver};
+pub use hand_over::{DrainNow, DrainWhenIdle, HandOver};
+pub use hand_over_note::HandOverNote;
 pub use image_store::{AddedImage, ImageStore, ImageStoreError};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_admission::JobAdmission;
@@ -140,6 +144,10 @@ pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedV
 pub use service::RunnerService;
 pub use settings::{
     ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
+};
+pub use settings_reload::{
+    ReloadError, ReloadSettings, SettingsNow, SettingsReloader, SettingsReport, SettingsSource,
+    note_reload,
 };
 pub use step_headings::StepHeadings;
 pub use summary_rows::{StepSummary, SummaryPage, SummaryPlace};

@@ -11,6 +11,7 @@
 //!         ├─ vm-hosts            asks the hosts of VMs how they are (permanent)
 //!         ├─ hand-over           waits for jobs before another process leads (permanent)
 //!         ├─ kept-vms            gives kept VMs back at their deadlines (permanent)
+//!         ├─ settings            reads the settings again (permanent; where they can be)
 //!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ garbage-collector   gives left-over VMs back (permanent)
 //! ```
@@ -58,6 +59,7 @@ use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
+use crate::settings_reload::{SettingsReloader, SettingsSource};
 use crate::shared_logs::SharedLogs;
 use crate::view::RunnerView;
 
@@ -65,6 +67,8 @@ use crate::view::RunnerView;
 const CORDONS: CordonTable = Table::new("runner_cordons");
 /// Messages that the coordinator holds.
 const COORDINATOR_CAPACITY: usize = 1024;
+/// Longest wait for settings that are read again.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for the coordinator's reply.
 const COORDINATOR_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -82,6 +86,8 @@ pub struct RunnerService {
     pub job_services: JobServices,
     /// Who hands over once no job is under way.
     pub hand_over: ChildRef<HandOver>,
+    /// Who reads the settings again, where they can be.
+    pub settings: Option<ChildRef<SettingsReloader>>,
 }
 
 /// What those hold that work with the machines of jobs: files, hosts, and machines that are kept.
@@ -154,7 +160,7 @@ impl RunnerService {
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
-        let (supervisor, hand_over) = with_hand_over(supervisor, &machines.admission);
+        let (supervisor, hand_over) = with_hand_over(supervisor, (&machines.admission, &store));
         let supervisor = with_collectors(supervisor, &settings, &recorder, &machines);
         let supervisor = with_periodic_actors(supervisor, &settings, &repositories, &queue, &store);
         let view = RunnerView {
@@ -177,7 +183,22 @@ impl RunnerService {
             view,
             job_services,
             hand_over,
+            settings: None,
         })
+    }
+
+    /// Has the settings read again by `source` when that is asked for.
+    #[must_use]
+    pub fn reading(self, source: SettingsSource) -> Self {
+        let hosts = self.view.hosts.clone();
+        let reloader = SettingsReloader::new(hosts, source);
+        let spec = ChildSpec::new("settings", move |_| reloader.clone());
+        let spec = spec.ask_timeout(RELOAD_TIMEOUT);
+        Self {
+            settings: Some(spec.reference()),
+            supervisor: self.supervisor.child(spec),
+            ..self
+        }
     }
 }
 
@@ -233,10 +254,12 @@ fn with_outbox(outbox: Option<ChildSpec<OutboxWorker>>) -> SupervisorSpec {
 /// Adds who waits for jobs before another process leads.
 fn with_hand_over(
     supervisor: SupervisorSpec,
-    admission: &JobAdmission,
+    (admission, store): (&JobAdmission, &Store),
 ) -> (SupervisorSpec, ChildRef<HandOver>) {
-    let admission = admission.clone();
-    let hand_over = ChildSpec::new("hand-over", move |_| HandOver::new(admission.clone()));
+    let (admission, store) = (admission.clone(), store.clone());
+    let hand_over = ChildSpec::new("hand-over", move |_| {
+        HandOver::new(admission.clone(), store.clone())
+    });
     let reference = hand_over.reference();
     (supervisor.child(hand_over), reference)
 }

@@ -12,6 +12,7 @@ use url::Url;
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
 use crate::dispatch::{self, SeenRepository, StartableWorkflows};
+use crate::hand_over_note::{self, HandOverNote};
 use crate::job_admission::JobAdmission;
 use crate::kept::KeptVms;
 use crate::log::Logs;
@@ -225,6 +226,14 @@ impl RunnerView {
     #[must_use]
     pub fn objects_trouble(&self) -> Option<String> {
         self.files.shared.as_ref()?.trouble()
+    }
+
+    /// What the leader of an epoch noted of a hand-over that it was asked for.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn hand_over_of(&self, epoch: u64) -> Result<Option<HandOverNote>, StoreError> {
+        hand_over_note::of(&self.store, epoch).await
     }
 
     /// Whether they are shared at all.

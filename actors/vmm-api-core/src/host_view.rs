@@ -41,6 +41,25 @@ pub struct VmHostView {
     pub facts: Option<VmHostFacts>,
 }
 
+/// Which hosts a list has that was put in force, in comparison with the one before, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HostChanges {
+    /// Those that are new.
+    pub added: Vec<String>,
+    /// Those whose address, token or labels are other ones.
+    pub changed: Vec<String>,
+    /// Those that are listed no more: they take no new jobs, and those there run to their ends.
+    pub removed: Vec<String>,
+}
+
+impl HostChanges {
+    /// Whether the lists are equal.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
+}
+
 /// What a host last said of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VmHostFacts {

@@ -56,7 +56,7 @@ mod vm;
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream, USUAL_PATH};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
 pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
-pub use host_view::{Cordon, VmHostFacts, VmHostView};
+pub use host_view::{Cordon, HostChanges, VmHostFacts, VmHostView};
 pub use id::{ExecId, IdError, ImageRef, Owner, SnapshotName, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use machine::{DEFAULT_HOST, MachineType, VmHostSettings};

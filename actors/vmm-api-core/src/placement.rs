@@ -200,6 +200,19 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// The same with other numbers for the hosts.
+    #[must_use]
+    pub fn at(self, number: impl Fn(usize) -> usize) -> Self {
+        let numbers = |hosts: Vec<usize>| hosts.into_iter().map(&number).collect();
+        let unfit = self.unfit.into_iter();
+        Self {
+            order: numbers(self.order),
+            full: numbers(self.full),
+            unfit: unfit.map(|(index, why)| (number(index), why)).collect(),
+            doubtful: numbers(self.doubtful),
+        }
+    }
+
     /// Has the hosts asked of which it is known only that they lacked the image, where no other
     /// fits: a host that is asked looks anew. Whether it is so.
     pub fn doubt_images(&mut self) -> bool {

@@ -24,25 +24,24 @@ pub fn listening(
     bound: SocketAddr,
     actors: &RootHandle,
 ) -> io::Result<ShutdownSignal> {
-    announce(program, bound, RESTART, notify::supervisor_answers(actors))
+    ignore_hangup(RESTART)?;
+    announce(program, bound, notify::supervisor_answers(actors))
 }
 
-/// As [`listening`], of a process without one tree of actors: `hangup` says why SIGHUP has nothing
-/// read again, and the service manager is told for as long as `check` is good.
+/// As [`listening`], of a process that does something at SIGHUP, or has not one tree of actors: the
+/// service manager is told for as long as `check` is good.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed.
 pub fn announce<F>(
     program: &'static str,
     bound: SocketAddr,
-    hangup: &'static str,
     check: impl Fn(Duration) -> F + 'static,
 ) -> io::Result<ShutdownSignal>
 where
     F: Future<Output = Result<(), String>> + 'static,
 {
     let signal = edge_web::shutdown_signal()?;
-    ignore_hangup(hangup)?;
     tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the {program} listens");
     notify::ready();
     notify::keep_alive(check);
@@ -79,6 +78,23 @@ pub fn ignore_hangup(why: &'static str) -> io::Result<()> {
     actix_rt::spawn(async move {
         while hangup.recv().await.is_some() {
             tracing::info!(event = "server.hangup_ignored", "{why}");
+        }
+    });
+    Ok(())
+}
+
+/// From now on SIGHUP has `reload` done, one after the other. Needs a running actix system.
+///
+/// # Errors
+/// When the signal handler cannot be installed.
+pub fn on_hangup<F>(reload: impl Fn() -> F + 'static) -> io::Result<()>
+where
+    F: Future<Output = ()> + 'static,
+{
+    let mut hangup = signal(SignalKind::hangup())?;
+    actix_rt::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reload().await;
         }
     });
     Ok(())

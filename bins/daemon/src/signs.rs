@@ -58,14 +58,15 @@ pub(crate) fn note_primaries(control: &RoleControl, complaint: Option<String>) {
 const PROBE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Has a standby look every minute whether it could use its object storage and its VM hosts if it
-/// led: it says so in `/health`, and goes on taking deliveries. The thread ends with the process.
+/// led: it says so in `/health`, and goes on taking deliveries. `hosts`: those that are listed now.
+/// The thread ends with the process.
 ///
 /// # Errors
 /// When there can be no further thread.
 pub fn probe_as_standby(
     control: &RoleControl,
     objects: Option<ObjectSettings>,
-    hosts: Vec<VmHostSettings>,
+    hosts: impl Fn() -> Vec<VmHostSettings> + Send + 'static,
 ) -> anyhow::Result<()> {
     let control = control.clone();
     let storage = objects.map(|objects| ObjectStorage::open(&objects.place));
@@ -73,7 +74,7 @@ pub fn probe_as_standby(
     let look = move || {
         loop {
             if control.role() == ReplicaRole::Standby {
-                note_probe(&control, storage.as_ref(), &hosts);
+                note_probe(&control, storage.as_ref(), &hosts());
             }
             std::thread::park_timeout(PROBE_INTERVAL);
         }

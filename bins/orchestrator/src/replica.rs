@@ -42,7 +42,6 @@ pub(crate) fn serve(
     let options = options.compared(boot::compared(&checked.config));
     let (shared, control) = replica::open(&url, &options, advertise, bound)?;
     let objects = checked.config.objects.clone();
-    replica::probe_as_standby(&control, objects, checked.config.vm_hosts.clone())?;
     let mut rows = vec![("webhook", format!("http://{bound}/webhook"))];
     if let Some(admin) = &listening.admin {
         rows.push(("page", format!("http://{}/", admin.local_addr()?)));
@@ -55,6 +54,8 @@ pub(crate) fn serve(
         now: Arc::new(Mutex::new(CheckedNow::of(checked))),
         leading: Rc::default(),
     };
+    let config = settings.source();
+    replica::probe_as_standby(&control, objects, move || config().vm_hosts.clone())?;
     let listening = Rc::new(listening);
     actix_rt::System::new().block_on(async move {
         let signal = edge_web::shutdown_signal()?;

@@ -150,9 +150,14 @@ pub(crate) enum Command {
     Summaries(SummariesOptions),
     /// Have the runner that leads hand over to one that stands by, whichever of them is asked
     #[command(
-        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads), 2 usage, 7 it hands over after --wait, and jobs that had not ended are lost.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --wait 1h\n  workflow-runner drain --force"
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads, or it was lost while jobs were waited for), 2 usage, 7 it hands over after --wait, and jobs that had not ended are lost.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --wait 1h\n  workflow-runner drain --force"
     )]
     Drain(DrainOptions),
+    /// Have the runner read its configuration file again; prints what has changed
+    #[command(
+        after_help = "Its VM hosts are put in force, for those that stand by as well; of other settings it says that they change at a restart. `systemctl reload` (SIGHUP) does the same for one process, and says so in its log. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was read, 1 it was not (the file is wrong: nothing has changed), 2 usage.\n\nExamples:\n  workflow-runner reload\n  workflow-runner reload --url http://ci-1.example:3000"
+    )]
+    Reload(RunnerOptions),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"

@@ -20,6 +20,9 @@ const HOLD_S: u64 = 30;
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 /// The time is over, and jobs had a machine.
 const TIMED_OUT: u8 = 7;
+/// What is said of a leader that did not come to hand over.
+const LOST: &str = "the leader ended before it handed over, and another one leads: the jobs that ran \
+                    are lost, or run again";
 
 /// What the leader says of it.
 enum Drain {
@@ -27,8 +30,10 @@ enum Drain {
     Waits(usize, Option<u64>),
     /// It hands over; so many jobs have not ended.
     HandsOver(usize),
-    /// Another one leads.
-    IsOver,
+    /// It has handed over, and another one leads; so many jobs had not ended.
+    IsOver(usize),
+    /// It ended before it handed over, and another one leads.
+    IsLost,
 }
 
 impl Drain {
@@ -37,7 +42,8 @@ impl Drain {
         let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
         match answer["status"].as_str() {
             Some("waiting") => Self::Waits(jobs, answer["epoch"].as_u64()),
-            Some("over") => Self::IsOver,
+            Some("over") => Self::IsOver(jobs),
+            Some("lost") => Self::IsLost,
             _ => Self::HandsOver(jobs),
         }
     }
@@ -109,8 +115,8 @@ impl DrainRequest<'_> {
                 self.ask(Some(HOLD_S), epoch)
             };
             match asked {
-                Ok(Drain::IsOver) => return Ok(0),
-                Ok(Drain::HandsOver(jobs)) => return Ok(jobs),
+                Ok(Drain::IsOver(jobs) | Drain::HandsOver(jobs)) => return Ok(jobs),
+                Ok(Drain::IsLost) => bail!(LOST),
                 Ok(Drain::Waits(jobs, _)) => {
                     heard = Instant::now();
                     if last.replace(jobs) != Some(jobs) {

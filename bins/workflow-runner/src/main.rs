@@ -12,6 +12,7 @@ mod images;
 mod label_arguments;
 mod labels;
 mod listening;
+mod reload;
 mod replica;
 mod repository;
 mod review_options;
@@ -19,6 +20,7 @@ mod reviews;
 mod runner_api;
 mod runner_options;
 mod serve;
+mod settings;
 mod shell;
 mod shell_options;
 mod step_summaries;
@@ -101,6 +103,10 @@ fn main() -> ExitCode {
         Command::Drain(options) => {
             let environment = daemon::environment::take();
             drain::run(&options, &environment)
+        }
+        Command::Reload(options) => {
+            let environment = daemon::environment::take();
+            reload::run(&options, &environment)
         }
         Command::Tests(options) => {
             let environment = daemon::environment::take();

@@ -1,16 +1,17 @@
 //! The runner's life: store, actors, listener, end.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles};
 use daemon::peers::{self, PeerFault};
-use daemon::settings::{ConfigText, effective, schema};
+use daemon::settings::{effective, schema};
 use daemon::store::ConfigFile;
 use daemon::vm_hosts;
-use daemon::{first_screen, lifecycle};
+use daemon::{first_screen, lifecycle, notify};
 use runner_actors::{RunnerService, file_migration};
-use runner_web::config::{Flags, RunnerConfig, keys};
+use runner_web::config::{RunnerConfig, keys};
 use runner_web::{RunnerServer, boot};
 use store::{Options, Store, StorePlace};
 
@@ -19,16 +20,18 @@ use crate::arguments::{
 };
 use crate::listening::Listening;
 use crate::replica;
+use crate::settings::{self, Settings, file, flags};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
-    let config = match read(arguments, environment) {
-        Ok(config) => config,
+    let settings = match Settings::read(arguments, environment) {
+        Ok(settings) => settings,
         Err(text) => {
             say(&text);
             return ExitCode::FAILURE;
         }
     };
+    let config = settings.config();
     let problems = config.problems();
     if arguments.check && !problems.is_empty() {
         for problem in problems {
@@ -37,12 +40,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         return ExitCode::FAILURE;
     }
     if arguments.check {
-        if let Some(unused) = boot::unused(&config) {
+        if let Some(unused) = boot::unused(config) {
             say(&format!("warning: {unused}"));
         }
         let faults = match arguments.offline {
             true => Vec::new(),
-            false => peer_faults(&config),
+            false => peer_faults(config),
         };
         if !faults.is_empty() {
             faults
@@ -54,12 +57,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
             "the configuration is valid: {} on {}, VM manager {}\n",
             config.runner.data.display(),
             config.listen,
-            managers(&config)
+            managers(config)
         );
         print(&text);
         return ExitCode::SUCCESS;
     }
-    ended(serve(arguments, config, environment).map(|()| true))
+    ended(serve(arguments, settings, environment).map(|()| true))
 }
 
 /// What is wrong with the database, the object storage and the VM hosts.
@@ -108,18 +111,6 @@ pub(crate) fn without_webhooks(environment: &Environment) -> Environment {
         return environment;
     }
     environment.with(NAME, &uuid::Uuid::new_v4().to_string())
-}
-
-fn file(arguments: &Arguments, environment: &Environment) -> Result<ConfigText, String> {
-    let path = arguments.config.as_deref();
-    ConfigText::read(path, "WORKFLOW_RUNNER_CONFIG", environment)
-}
-
-fn flags(arguments: &Arguments) -> Flags {
-    Flags {
-        listen: arguments.listen.clone(),
-        data: arguments.data.clone(),
-    }
 }
 
 /// How the store is opened, by whatever program.
@@ -188,9 +179,10 @@ fn in_force(arguments: &Arguments, environment: &Environment) -> Result<String, 
 
 fn serve(
     arguments: &Arguments,
-    config: RunnerConfig,
+    settings: Settings,
     environment: &Environment,
 ) -> anyhow::Result<()> {
+    let config = settings.config().clone();
     let log_output = daemon::log::output(arguments.log_format, environment)?;
     let serve = daemon::limits::serve_options(environment)?;
     let (data, level) = (&config.runner.data, config.log_level);
@@ -198,7 +190,7 @@ fn serve(
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&config.runner.data);
     if let Some(url) = config.store.clone().filter(|_| config.replica.stands_by) {
-        return replica::serve(config, &url, &store_options(), serve);
+        return replica::serve(settings, &url, &store_options(), serve);
     }
     let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
     let Listening {
@@ -214,11 +206,15 @@ fn serve(
         ("data", first_screen::path(data)),
     ];
     let service = RunnerService::new(config.runner, store.clone())?;
+    let service = service.reading(Arc::new(settings).source());
     lifecycle::run(async move {
         let server = RunnerServer::prepare(service, options)
             .start()
             .services_on(services);
-        let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
+        let reloader = server.settings();
+        lifecycle::on_hangup(move || settings::reload(reloader.clone()))?;
+        let answers = notify::supervisor_answers(&server.actors());
+        let stopped = lifecycle::announce("workflow runner", bound, answers)?;
         first_screen::show("workflow-runner", env!("CARGO_PKG_VERSION"), &rows);
         first_screen::line(
             "ready",

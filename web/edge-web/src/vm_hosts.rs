@@ -20,14 +20,11 @@ pub struct CordonQuery {
 ///
 /// # Errors
 /// 404, with the names that there are.
-pub fn host_named<'a>(
-    hosts: Option<&'a VmHosts>,
-    name: &str,
-) -> Result<(&'a VmHosts, usize), Problem> {
-    let found = hosts.and_then(|hosts| Some((hosts, hosts.named(name)?)));
+pub fn host_named<'a>(hosts: &'a VmHosts, name: &str) -> Result<(&'a VmHosts, usize), Problem> {
+    let found = hosts.named(name).map(|index| (hosts, index));
     found.ok_or_else(|| {
-        let names = hosts.into_iter().flat_map(VmHosts::list);
-        let names: Vec<String> = names.map(|host| host.name).collect();
+        let names = hosts.answering().into_iter();
+        let names: Vec<String> = names.map(|(name, _)| name).collect();
         Problem::not_found(match names.is_empty() {
             true => "there are no hosts of VMs: `[vm_hosts]` names none".to_owned(),
             false => format!("no VM host has this name; there are: {}", names.join(", ")),

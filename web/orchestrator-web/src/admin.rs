@@ -5,11 +5,11 @@ use actix_web::{HttpResponse, web};
 use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::replica::{DrainQuery, with_status};
 use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
+use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
     CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
     OperatorError, PauseProject, ReloadConfig, RetryRun,
 };
-use orchestrator_actors::{RunQuery, VmHosts};
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
     RunView, StatusView,
@@ -292,8 +292,8 @@ pub(crate) async fn health(
         .collect();
     let objects = state.view.objects_trouble();
     let objects = objects.map(|why| format!("no object storage: {why}"));
-    let hosts = state.view.vm_hosts().and_then(VmHosts::away_notices);
-    let tokens = state.view.vm_hosts().and_then(VmHosts::token_notices);
+    let hosts = state.view.vm_hosts().away_notices();
+    let tokens = state.view.vm_hosts().token_notices();
     let warning = control.as_ref().and_then(|control| control.warning());
     let wrong = wrong.into_iter().chain(objects).chain(hosts).chain(warning);
     let wrong: Vec<String> = wrong.chain(tokens).collect();
@@ -338,8 +338,8 @@ pub(crate) async fn metrics(
         .map_err(|error| ask_problem(&error))?;
     let status = asked.map_err(|error| operator_problem(&error))?;
     state.metrics.set(&status, state.view.ended_runs());
-    if let Some(hosts) = state.view.vm_hosts() {
-        state.metrics.set_vm_hosts(&hosts.list());
-    }
+    state
+        .metrics
+        .set_vm_hosts(&state.view.vm_hosts().answering());
     metrics_text(metrics).await
 }

@@ -1,7 +1,6 @@
 //! Figures of the orchestrator, computed when they are scraped.
 
 use edge_web::Metrics;
-use orchestrator_actors::VmHostView;
 use orchestrator_core::admin::{StatusView, WebhookReply};
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts};
 
@@ -137,11 +136,12 @@ impl OrchestratorMetrics {
     }
 
     /// Whether the hosts of VMs answer, where agents have any.
-    pub(crate) fn set_vm_hosts(&self, hosts: &[VmHostView]) {
-        for host in hosts {
-            let answers = i64::from(host.trouble.is_none());
-            let gauge = self.vm_hosts.with_label_values(&[host.name.as_str()]);
-            gauge.set(answers);
+    pub(crate) fn set_vm_hosts(&self, hosts: &[(String, bool)]) {
+        // Those that are listed no more are not told of.
+        self.vm_hosts.reset();
+        for (host, answers) in hosts {
+            let gauge = self.vm_hosts.with_label_values(&[host.as_str()]);
+            gauge.set(i64::from(*answers));
         }
     }
 

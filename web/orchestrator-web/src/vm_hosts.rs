@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use edge_web::{CordonQuery, Problem, host_named, host_stored};
-use orchestrator_actors::{VmHostView, VmHosts};
+use orchestrator_actors::VmHostView;
 
 use crate::state::WebState;
 
@@ -10,8 +10,7 @@ use crate::state::WebState;
 #[utoipa::path(get, path = "/admin/vm-hosts", tag = "admin",
     responses((status = 200, description = "All of them, as they are configured.", body = Vec<VmHostView>)))]
 pub(crate) async fn list(state: web::Data<WebState>) -> HttpResponse {
-    let hosts = state.view.vm_hosts().map(VmHosts::list);
-    HttpResponse::Ok().json(hosts.unwrap_or_default())
+    HttpResponse::Ok().json(state.view.vm_hosts().list())
 }
 
 /// From now on a host takes no new runs; those that have a VM there go on. It stays so over

@@ -5,15 +5,15 @@ use utoipa::OpenApi;
 
 use crate::job_services::identity;
 use crate::{
-    changes, deliveries, dispatch, drain, handlers, list, log, log_parts, receiver, reviews,
-    run_facts, shell, summaries, tests_api, vm_hosts,
+    changes, deliveries, dispatch, drain, handlers, list, log, log_parts, receiver, reload,
+    reviews, run_facts, shell, summaries, tests_api, vm_hosts,
 };
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
+    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, reload::reload, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
     components(schemas(deliveries::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -81,6 +81,7 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
         .post("/admin/drain", drain::drain)
+        .post("/admin/reload", reload::reload)
         .get("/admin/actors", edge_web::replica::actors)
         .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())

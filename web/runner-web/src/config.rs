@@ -5,15 +5,15 @@ mod checked;
 mod file;
 mod kinds;
 mod machines;
+mod reread;
 mod resolver;
 mod scopes;
 
-use std::path::Path;
-
 use config_core::{Diagnostics, Environment, Input};
 
-pub use checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
+pub use checked::{ConfigFile, Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
 pub use file::{File, keys};
+pub use reread::{BegunWith, ReadAgain};
 use resolver::Resolver;
 pub use resolver::services_at;
 
@@ -23,7 +23,7 @@ impl RunnerConfig {
     /// # Errors
     /// Every mistake at once.
     pub fn parse(
-        file: Option<(&str, &[u8], &Path)>,
+        file: Option<ConfigFile<'_>>,
         flags: &Flags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use actix_web::{HttpResponse, web};
 use edge_web::Problem;
 use edge_web::replica::{not_drained, not_shared};
-use runner_actors::DrainWhenIdle;
+use runner_actors::{DrainNow, DrainWhenIdle, HandOverNote};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::handlers::ReplicaControl;
-use crate::problems::of_ask;
+use crate::problems::{of_ask, of_store};
 use crate::state::RunnerState;
 
 /// The parameters of a hand-over that is asked for.
@@ -39,6 +39,9 @@ pub(crate) enum DrainStatus {
     Waiting,
     /// It has handed over: another process leads, or is about to.
     Over,
+    /// It ended or lost the store before it handed over, and another process leads: jobs that had a
+    /// machine are lost, or run again.
+    Lost,
 }
 
 /// How far a hand-over is, and what it is about.
@@ -49,7 +52,7 @@ pub(crate) struct Drain {
     /// The epoch that the process leads under.
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<u64>,
-    /// Jobs that have a machine.
+    /// Jobs that have a machine, or had one when it handed over.
     jobs: usize,
 }
 
@@ -68,8 +71,10 @@ pub(crate) async fn drain(
         epoch,
     } = query.into_inner();
     let leads_under = control.leads_under();
-    let status = if epoch.is_some() && epoch != leads_under {
-        DrainStatus::Over
+    let under_way = || state.view.job_admission().under_way();
+    let (status, jobs) = if let Some(asked) = epoch.filter(|_| epoch != leads_under) {
+        let note = state.view.hand_over_of(asked).await;
+        ended(note.map_err(|error| of_store(&error))?)
     } else if let Some(seconds) = hold_s {
         let message = DrainWhenIdle {
             control: control.as_ref().clone(),
@@ -82,14 +87,26 @@ pub(crate) async fn drain(
             .await
             .map_err(|error| of_ask(&error))?;
         asked.map_err(not_drained)?;
-        DrainStatus::Waiting
+        (DrainStatus::Waiting, under_way())
     } else {
-        control.drain(force).await.map_err(not_drained)?;
-        DrainStatus::Draining
+        let control = control.as_ref().clone();
+        let asked = state.hand_over.ask(DrainNow { control, force }).await;
+        let drained = asked.map_err(|error| of_ask(&error))?;
+        (DrainStatus::Draining, drained.map_err(not_drained)?)
     };
     Ok(HttpResponse::Accepted().json(Drain {
         status,
         epoch: leads_under,
-        jobs: state.view.job_admission().under_way(),
+        jobs,
     }))
+}
+
+/// What became of a leader that was asked to hand over and leads no more. One of an earlier version
+/// notes nothing: it is not said to be lost.
+fn ended(note: Option<HandOverNote>) -> (DrainStatus, usize) {
+    match note {
+        Some(HandOverNote::Begun { jobs }) => (DrainStatus::Over, jobs),
+        Some(HandOverNote::Asked) => (DrainStatus::Lost, 0),
+        None => (DrainStatus::Over, 0),
+    }
 }

@@ -26,6 +26,7 @@ mod metrics;
 mod page;
 mod problems;
 mod receiver;
+mod reload;
 mod reviews;
 mod run_facts;
 mod server;

@@ -22,7 +22,7 @@ impl Collector for RunnerMetrics {
             let name = serde_json::to_value(state).unwrap_or_default();
             (name.as_str().unwrap_or_default().to_owned(), count as f64)
         });
-        let hosts = self.0.vm_hosts().list().into_iter();
+        let hosts = self.0.vm_hosts().answering().into_iter();
         vec![
             counters(
                 "runner_runs_ended_total",
@@ -57,7 +57,7 @@ impl Collector for RunnerMetrics {
                 "runner_vm_host_answers",
                 "1 where a VM host answers, 0 where it is silent or gives no VMs.",
                 "host",
-                hosts.map(|host| (host.name, f64::from(u8::from(host.trouble.is_none())))),
+                hosts.map(|(host, answers)| (host, f64::from(u8::from(answers)))),
             ),
             gauges(
                 "runner_rows_quarantined",

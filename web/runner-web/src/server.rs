@@ -17,6 +17,7 @@ use edge_web::{
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{
     HandOver, JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView,
+    SettingsReloader,
 };
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle};
@@ -85,14 +86,16 @@ impl RunnerServer {
             view,
             job_services,
             hand_over,
+            settings,
         } = service;
-        let actors = (coordinator, hand_over, intake, view, job_services);
+        let asked = (coordinator, hand_over, settings);
+        let actors = (asked, intake, view, job_services);
         PreparedServer::new(vec![supervisor], |root| Self::of(root, actors, options))
     }
 
     fn of(
         root: Root,
-        (coordinator, hand_over, intake, view, job_services): ServedActors,
+        ((coordinator, hand_over, settings), intake, view, job_services): ServedActors,
         options: ServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
@@ -109,6 +112,7 @@ impl RunnerServer {
             state: web::Data::new(RunnerState {
                 coordinator,
                 hand_over,
+                settings,
                 intake,
                 view,
                 has_token: options.token.is_some(),
@@ -133,6 +137,12 @@ impl RunnerServer {
     #[must_use]
     pub fn actors(&self) -> RootHandle {
         self.root.handle()
+    }
+
+    /// Who reads the settings again, where they can be.
+    #[must_use]
+    pub fn settings(&self) -> Option<ChildRef<SettingsReloader>> {
+        self.state.settings.clone()
     }
 
     /// Serves on `listener` until `shutdown` resolves or the root supervisor gives up; then ends
@@ -227,12 +237,13 @@ impl RunnerServer {
 }
 
 /// What the server is put together from.
-type ServedActors = (
+type ServedActors = (AskedActors, RunnerIntake, RunnerView, JobServices);
+
+/// Those that are asked.
+type AskedActors = (
     ChildRef<RunCoordinator>,
     ChildRef<HandOver>,
-    RunnerIntake,
-    RunnerView,
-    JobServices,
+    Option<ChildRef<SettingsReloader>>,
 );
 
 /// The services of jobs while they are served: until this is dropped.

@@ -82,6 +82,6 @@ fn meant<'a>(
     query: &CordonQuery,
 ) -> Result<(&'a VmHosts, usize, String), Problem> {
     let by = shell::known(state, request, query.by.as_deref())?;
-    let (hosts, index) = host_named(Some(state.view.vm_hosts()), name)?;
+    let (hosts, index) = host_named(state.view.vm_hosts(), name)?;
     Ok((hosts, index, by))
 }

@@ -25,7 +25,8 @@ pub enum SnapshotPlaceError {
     /// The server has no TLS.
     #[error(
         "SERVICE_PROFILE_OBJSTORE_ENDPOINT: {0} has no TLS; the texts of all documents would cross \
-         the network for everybody to read: use https"
+         the network for everybody to read: use https, or set \
+         SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP=true for a network that you trust"
     )]
     Plain(String),
     /// It cannot be used.
@@ -49,7 +50,9 @@ fn snapshot_place(settings: &ServerSettings) -> Result<ObjectPlace, SnapshotPlac
         .snapshots
         .as_ref()
         .ok_or(SnapshotPlaceError::None)?;
-    place(settings, url.value.as_str(), false).map_err(|error| match error {
+    let store = settings.object_store.as_ref();
+    let allow_http = store.is_some_and(|store| store.allow_http);
+    place(settings, url.value.as_str(), allow_http).map_err(|error| match error {
         PlaceError::Plain(server) => SnapshotPlaceError::Plain(server),
         PlaceError::NoKeys => SnapshotPlaceError::NoKeys,
         error => SnapshotPlaceError::Address(error),
@@ -139,4 +142,44 @@ fn owner() -> String {
         host => host,
     };
     format!("{host}-{}", uuid::Uuid::new_v4().simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use config_core::Environment;
+    use search_core::role::{Os, ServerFlags, parse_environment};
+
+    use super::*;
+
+    #[test]
+    fn i18_snapshots_cross_a_network_without_tls_where_that_is_allowed_only() {
+        let place = |further: &[(&str, &str)]| {
+            let variables = [
+                ("HOME", "/home/me"),
+                ("SERVICE_SEARCH_MODE", "indexer"),
+                ("SERVICE_SNAPSHOTS", "s3://search/production"),
+                ("CLOUDSTORE_ACCESS_KEY_ID", "id"),
+                ("CLOUDSTORE_SECRET_ACCESS_KEY", "key"),
+            ];
+            let environment = Environment::from_iter(variables.iter().chain(further).copied());
+            let settings = parse_environment(&ServerFlags::default(), &environment, Os::Linux);
+            snapshot_place(&settings.expect("they are right")).map(|place| place.shown())
+        };
+        let at = |url| ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", url);
+        let allowed = ("SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP", "true");
+        let shown = "s3://search/production at http://storage:8333/";
+        let refused = place(&[at("http://storage:8333")]).expect_err("it has no TLS");
+        let refused = refused.to_string();
+        assert!(
+            refused.contains("SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP=true"),
+            "{refused}"
+        );
+        assert_eq!(
+            place(&[at("http://storage:8333"), allowed]).expect("allowed"),
+            shown
+        );
+        for own in ["http://127.0.0.1:8333", "https://storage.example"] {
+            assert!(place(&[at(own)]).is_ok(), "{own}");
+        }
+    }
 }

@@ -92,13 +92,15 @@ test("i18 VM hosts: the runner's own, loading and refused, and what it may say o
   await page.goto(`${base}/ui/hosts`);
   const own = page.locator(".vm-row", { hasText: "default" });
   await own.getByText("✓ it takes jobs").waitFor({ timeout: 30_000 });
-  assert.match(await own.innerText(), /0 jobs[^]*MiB free[^]*namespace-sandbox by bubblewrap/);
+  assert.match(await own.innerText(), /0 jobs[^]*MiB free[^]*\d+ of \d+ processors free[^]*namespace-sandbox by bubblewrap/);
   await looks("hosts");
   await loadingAndRefused("hosts", "/ui/hosts", /\/runner\/vm-hosts$/, "Loading …", false);
-  const facts = { isolation: "hardware-vm", driver: "qemu", version: "9.9.9", images: ["full"], free_vms: 3, free_mem_mib: 100, mem_mib: 8192 };
+  const facts = { isolation: "hardware-vm", driver: "qemu", version: "9.9.9", images: ["full"], free_vms: 3, free_mem_mib: 100, mem_mib: 8192, free_vcpus: 5, vcpus: 8 };
   const others = [
     { name: "east<script>alert(1)</script>", url: "https://east.test/", labels: ["gpu"], jobs: 1, facts, cordon: { since: Date.now() - 60_000, by: "grace" } },
     { name: "west", url: "https://west.test/", labels: [], jobs: 2, trouble: "connection refused" },
+    // Where it was before its address was changed.
+    { name: "west", url: "https://former.test/", labels: [], jobs: 1, trouble: "it is not listed any more" },
   ];
   const asked = [];
   await page.route(/\/runner\/vm-hosts/, (route) => {
@@ -109,8 +111,9 @@ test("i18 VM hosts: the runner's own, loading and refused, and what it may say o
   await page.reload();
   await page.getByText("○ cordoned: it takes no new jobs").waitFor();
   await page.getByText("connection refused").waitFor();
+  await page.getByText("5 of 8 processors free").waitFor();
   await looks("hosts-others");
-  await page.getByRole("button", { name: "Drain west" }).click();
+  await page.getByRole("button", { name: "Drain west" }).first().click();
   await page.getByText("west is drained: 2 jobs and 1 open shells are left.").waitFor();
   await page.getByRole("button", { name: /^Uncordon east/ }).click();
   await page.getByText(/takes new jobs again/).waitFor();

@@ -58,7 +58,7 @@ impl HeldVm {
             lease: extend_lease(&vmm, &id),
             vmm,
             id,
-            host: hosts.name(index).to_owned(),
+            host: hosts.name(index),
             isolation,
             mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB),
             returned: Rc::new(Cell::new(false)),

@@ -7,16 +7,21 @@
 //!                             ▲ └─ cordons ─▶ store          └─▶ HeldVm: its lease is extended
 //! people ── cordon, drain ────┘
 //! ```
+//! The list is renewed while all this goes on ([`VmHosts::renew`]): whatever is done for each host
+//! follows it ([`VmHosts::tend`]).
+//!
 //! Which host is the best is decided by [`vmm_api_core::placement`]. What a host is said to have
 //! free is what it last said, without what we have asked for since.
 
 mod cordon;
 mod held_vm;
+mod host_list;
 mod known_host;
 mod registry;
 mod request;
 mod slot;
 pub mod tarball;
+mod tended;
 mod view;
 mod waiting_line;
 mod watcher;
@@ -26,7 +31,7 @@ pub use held_vm::{HeldVm, LEASE};
 pub use registry::VmHosts;
 pub use request::{NoVm, VmRequest};
 pub use vmm_api_core::{
-    Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView,
+    Cordon, DEFAULT_HOST, HostChanges, MachineType, VmHostFacts, VmHostSettings, VmHostView,
 };
 pub use waiting_line::{PlaceInLine, WaitingLine};
 pub use watcher::VmHostWatcher;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_clients::vmm::{Allocated, NewVm, VmmClient, VmmError};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use vmm_api_core::MachineType;
 use vmm_api_core::placement::{Placement, Unfit};
 
@@ -61,6 +61,7 @@ impl VmRequest {
         let mut last_reason = String::new();
         loop {
             let changed = self.hosts.changed();
+            let mut list = self.hosts.list_changes();
             let none = match self.ask_hosts(machine).await {
                 Ok(vm) => return Ok(vm),
                 Err(none) => none,
@@ -78,7 +79,8 @@ impl VmRequest {
                 // Room on any of them will do.
                 let _ = tokio::time::timeout(wait, changed).await;
             } else {
-                sleep(wait).await;
+                // The only host says itself when to ask again; another one is asked at once.
+                let _ = tokio::time::timeout(wait, list.changed()).await;
             }
         }
     }
@@ -96,7 +98,7 @@ impl VmRequest {
         for index in placement.order {
             let name = self.hosts.name(index);
             if let Some(trouble) = self.hosts.known_trouble(index) {
-                none.pass_over(&self.hosts.labelled(name, &trouble));
+                none.pass_over(&self.hosts.labelled(&name, &trouble));
                 continue;
             }
             let slot = HostSlot::take(&self.hosts, index, machine, &self.repository);
@@ -107,7 +109,7 @@ impl VmRequest {
                 // Another host may have room; a VM that is made all the same is given back.
                 trouble = self.hosts.silence(index) => {
                     slot.fail();
-                    none.pass_over(&self.hosts.labelled(name, &trouble));
+                    none.pass_over(&self.hosts.labelled(&name, &trouble));
                     continue;
                 }
             };
@@ -124,7 +126,7 @@ impl VmRequest {
                         "its VM manager {version} is older than this program and does not know \
                          all that was asked ({error}): upgrade VM managers first"
                     );
-                    none.pass_over(&self.hosts.labelled(name, &said));
+                    none.pass_over(&self.hosts.labelled(&name, &said));
                 }
                 Err(error) => {
                     slot.fail();
@@ -133,7 +135,7 @@ impl VmRequest {
                     if error.is_temporary() && !is_full && !is_doubtful {
                         self.hosts.note_trouble(index, Some(error.to_string()));
                     }
-                    none.add(&self.hosts.labelled(name, &error.to_string()), &error);
+                    none.add(&self.hosts.labelled(&name, &error.to_string()), &error);
                 }
             }
         }
@@ -165,7 +167,10 @@ impl VmRequest {
         let full = full.map(|index| format!("{}: it has no room now", hosts.name(*index)));
         let unfit = placement.unfit.iter();
         let unfit = unfit.map(|(index, why)| format!("{}: {why}", hosts.name(*index)));
-        let reasons: Vec<String> = full.chain(unfit).collect();
+        let mut reasons: Vec<String> = full.chain(unfit).collect();
+        if hosts.count() == 0 {
+            reasons.push("no host of VMs is listed".to_owned());
+        }
         let may_pass = |(_, why): &(usize, _)| Unfit::is_temporary(why);
         NoVm {
             reason: reasons.join("; "),

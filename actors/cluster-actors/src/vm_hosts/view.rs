@@ -3,7 +3,7 @@
 use vmm_api_core::placement::Room;
 use vmm_api_core::{VmHostFacts, VmHostView};
 
-use crate::vm_hosts::registry::VmHosts;
+use crate::vm_hosts::registry::{UNLISTED, VmHosts};
 
 /// The room of a host whose manager knows its processors.
 fn with_processors(room: Option<Room>) -> Option<Room> {
@@ -11,22 +11,31 @@ fn with_processors(room: Option<Room>) -> Option<Room> {
 }
 
 impl VmHosts {
-    /// All of them, as they are configured.
+    /// All of them, as they are configured, and those that are listed no more as long as something
+    /// of ours has a VM there.
     #[must_use]
     pub fn list(&self) -> Vec<VmHostView> {
-        (0..self.count()).map(|index| self.show(index)).collect()
+        let indices = self.indices().into_iter();
+        indices.map(|index| self.show(index)).collect()
     }
 
-    /// The one of this name: its index, for what is asked of it.
+    /// Those that are listed, and whether each gives VMs.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<usize> {
-        self.find(Some(name))
+    pub fn answering(&self) -> Vec<(String, bool)> {
+        let listed = self.listed_now().into_iter();
+        let answers = listed.map(|(index, _)| (self.name(index), !self.is_troubled(index)));
+        answers.collect()
     }
 
     /// One of them.
     #[must_use]
     pub fn show(&self, index: usize) -> VmHostView {
-        let (host, known) = self.known(index);
+        let host = self.entry(index);
+        let known = host.known();
+        let trouble = match self.is_listed(index) {
+            true => known.trouble,
+            false => Some(UNLISTED.to_owned()),
+        };
         let facts = known.facts.map(|facts| VmHostFacts {
             isolation: facts.isolation,
             driver: facts.driver,
@@ -40,11 +49,11 @@ impl VmHosts {
             vcpus: with_processors(facts.room).map(|room| room.most_vcpus),
         });
         VmHostView {
-            name: host.name.clone(),
-            url: host.url.to_string(),
-            labels: host.labels.clone(),
+            name: host.name().to_owned(),
+            url: host.url().to_string(),
+            labels: host.labels(),
             cordon: known.cordon,
-            trouble: known.trouble,
+            trouble,
             token_notice: self.token_notice(index),
             jobs: known.jobs.len(),
             facts,

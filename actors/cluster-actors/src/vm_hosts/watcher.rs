@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use actix::{Actor, Context};
+use actix::{Actor, AsyncContext as _, Context, WrapFuture as _};
 use http_clients::vmm::{HealthStatus, VmmError};
-use supervision::{FirstRound, start_rounds};
 
 use crate::vm_hosts::known_host::ReportedImages;
 use crate::vm_hosts::registry::VmHosts;
@@ -37,14 +36,19 @@ impl Actor for VmHostWatcher {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        for index in 0..self.hosts.count() {
-            let hosts = self.hosts.clone();
-            let mut token = TokenWatch::default();
-            start_rounds(ctx, (FirstRound::AtOnce, self.every), async move || {
-                look(&hosts, index).await;
-                token.look(&hosts, index);
-            });
-        }
+        let (hosts, every) = (self.hosts.clone(), self.every);
+        let looks = self.hosts.clone().tend(move |index| {
+            let hosts = hosts.clone();
+            async move {
+                let mut token = TokenWatch::default();
+                loop {
+                    look(&hosts, index).await;
+                    token.look(&hosts, index);
+                    tokio::time::sleep(every).await;
+                }
+            }
+        });
+        ctx.spawn(looks.into_actor(self));
     }
 }
 

@@ -16,6 +16,7 @@ use vmm_api_core::{
 
 use super::error::{VmmError, checked};
 use super::follow::Follow;
+use super::live_token::LiveToken;
 use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy, Streaming};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
@@ -39,7 +40,7 @@ const RETRIES: RetryPolicy = RetryPolicy {
 pub struct VmmClient {
     http: HttpClient,
     base: Url,
-    token: Option<Secret<String>>,
+    token: LiveToken,
 }
 
 impl VmmClient {
@@ -48,6 +49,12 @@ impl VmmClient {
     /// Give `http` no redirects, or those of one origin: the token never goes to another anyway.
     #[must_use]
     pub fn new(http: HttpClient, base: Url, token: Option<Secret<String>>) -> Self {
+        Self::with_live_token(http, base, LiveToken::new(token))
+    }
+
+    /// The same with a token that may be replaced meanwhile.
+    #[must_use]
+    pub fn with_live_token(http: HttpClient, base: Url, token: LiveToken) -> Self {
         Self { http, base, token }
     }
 
@@ -305,7 +312,7 @@ impl VmmClient {
         let mut url = self.address(&["vms", id, "terminal"]);
         url.query_pairs_mut().append_pair("exec", exec);
         let options = WsOptions::default();
-        Ok(ws::connect_as(&url, self.token.as_ref(), &options).await?)
+        Ok(ws::connect_as(&url, self.token.get().as_ref(), &options).await?)
     }
 
     /// Has the manager release what is stuck.
@@ -339,8 +346,8 @@ impl VmmClient {
 
     fn request(&self, method: Method, path: &[&str]) -> Request {
         let request = Request::new(method, self.address(path));
-        match &self.token {
-            Some(token) => request.authorization("Bearer", token),
+        match self.token.get() {
+            Some(token) => request.authorization("Bearer", &token),
             None => request,
         }
     }

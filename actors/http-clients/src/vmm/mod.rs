@@ -10,10 +10,12 @@
 mod client;
 mod error;
 mod follow;
+mod live_token;
 
 pub use client::VmmClient;
 pub use error::VmmError;
 pub use follow::{Follow, FollowEvent};
+pub use live_token::LiveToken;
 pub use vmm_api_core::network::{
     AllowList, PROXY_PORT, PROXY_SOCKET, REACH_FIELD, REACHED, Target, TargetHost,
 };

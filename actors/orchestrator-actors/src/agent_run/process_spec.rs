@@ -56,13 +56,8 @@ impl Assignment<'_> {
         let vm = match agent.isolation {
             Isolation::Vm => {
                 let folders = (directory, own_reports.clone());
-                let hosts = host.vms.as_ref();
-                Some(VmPlan::new(
-                    (config, agent, run),
-                    hosts,
-                    workspace,
-                    folders,
-                )?)
+                let of = (config, agent, run);
+                Some(VmPlan::new(of, &host.vms, workspace, folders)?)
             }
             _ => None,
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
+use cluster_actors::vm_hosts::{CordonTable, VmHosts};
 use config_core::Environment;
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
@@ -58,6 +59,7 @@ impl World {
         let now = 1_795_255_200_000;
         let (live, writer) = LiveConfig::new(config(folder.path(), AGENTS), Vec::new(), now);
         let ledger = Ledger::open(store.clone(), live, Arc::new(move || now)).expect("a ledger");
+        let hosts = VmHosts::open(&[], &store, CordonTable::new("cordons"));
         // Never started: what is told to it is refused, as while it restarts.
         let outbox = ChildSpec::new("outbox", move |_| {
             OutboxWorker::new(store.clone(), OutboxOptions::new(Arc::new(NoAccounts)))
@@ -74,7 +76,7 @@ impl World {
                     folder.path().join("orchestrator.toml"),
                 ),
                 Confinement::Scan,
-                None,
+                hosts.expect("a store"),
             ),
             worktrees: WorktreeRoots::new(
                 Git::new("git", crate::host::DEFAULT_PATH),

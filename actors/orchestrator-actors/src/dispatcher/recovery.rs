@@ -74,9 +74,7 @@ async fn settle_and_store(services: &RunServices, run: Run) {
 
 /// Gives the VM of a run back. A host that does not answer ends it itself, by its lease.
 async fn end_vm(services: &RunServices, run: &Run) {
-    let Some(hosts) = &services.host.vms else {
-        return;
-    };
+    let hosts = &services.host.vms;
     let id = run.id.clone();
     let read = services.ledger.read(move |rows| ledger::run_vm(rows, &id));
     let Ok(Some(vm)) = read.await else {

@@ -6,9 +6,10 @@ use actix::{Context, Handler};
 use config_core::{Diagnostic, UnknownKeys, ValueError};
 use forge_actors::messages::RetryParked;
 use orchestrator_core::admin::{CheckView, PromptView};
-use orchestrator_core::config::{Checked, check};
+use orchestrator_core::config::{Checked, Config, check};
 use orchestrator_core::prompt::compose;
 use orchestrator_core::run::RunContext;
+use store::StoreError;
 
 use super::{OperatorApi, Reply};
 use crate::ledger::{self, Ledger};
@@ -88,6 +89,16 @@ impl OperatorApi {
     }
 }
 
+impl OperatorApi {
+    /// Agents that begin from now on have VMs of the hosts that are listed now.
+    async fn renew_hosts(&self, config: &Config) -> Result<(), StoreError> {
+        let (hosts, listed) = (self.vm_hosts.clone(), config.vm_hosts.clone());
+        let renewed = tokio::task::spawn_blocking(move || hosts.renew(&listed).map(drop));
+        // The thread is never cancelled.
+        renewed.await.unwrap_or(Ok(()))
+    }
+}
+
 impl Handler<CheckConfig> for OperatorApi {
     type Result = Reply<CheckView>;
 
@@ -127,6 +138,7 @@ impl Handler<ReloadConfig> for OperatorApi {
                 .warnings
                 .extend(fixed.into_iter().map(at_the_next_start));
             let view = check_view(&checked);
+            api.renew_hosts(&checked.config).await?;
             api.config
                 .replace(checked.config, &checked.warnings, api.ledger.now());
             api.ledger.write(ledger::clear_config_errors).await?;

@@ -12,6 +12,7 @@ mod planning;
 use std::path::PathBuf;
 
 use actix::{Actor, Context, Handler, ResponseFuture};
+use cluster_actors::vm_hosts::VmHosts;
 use config_core::Environment;
 use forge_core::RunId;
 use orchestrator_core::Millis;
@@ -35,6 +36,8 @@ pub struct OperatorApi {
     pub(crate) runs: ActiveRuns,
     /// Puts another configuration in force.
     pub(crate) config: ConfigWriter,
+    /// The hosts of VMs, whose list is a part of it.
+    pub(crate) vm_hosts: VmHosts,
     /// The file of the configuration.
     pub(crate) config_path: PathBuf,
     pub(crate) environment: Environment,

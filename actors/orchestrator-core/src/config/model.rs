@@ -140,7 +140,6 @@ impl Config {
             ),
             keep(&mut self.store, &in_force.store, "store"),
             keep(&mut self.objects, &in_force.objects, "objects"),
-            keep(&mut self.vm_hosts, &in_force.vm_hosts, "vm_hosts"),
             keep(
                 &mut self.webhook.max_body_bytes,
                 &in_force.webhook.max_body_bytes,

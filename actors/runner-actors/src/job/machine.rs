@@ -186,7 +186,7 @@ impl MachineRequest {
         checkpoint: &Checkpoint,
     ) -> Result<Machine, String> {
         let (job, hosts) = (taken.job(), &self.vm.hosts);
-        let index = hosts.find(Some(&job.host));
+        let index = hosts.named(&job.host);
         let index = index.ok_or_else(|| format!("its host {} is not configured", job.host))?;
         let mut machine = self.machine.clone();
         machine.vm.mem_mib = Some(u32::try_from(job.memory_mib).unwrap_or(u32::MAX));

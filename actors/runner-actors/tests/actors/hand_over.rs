@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cluster_actors::replica::{DrainRefusal, RoleControl, RoleEvent};
-use runner_actors::DrainWhenIdle;
+use runner_actors::{DrainNow, DrainWhenIdle, HandOverNote};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::Play;
 
@@ -154,5 +154,48 @@ async fn i18_a_job_that_asks_for_a_machine_asks_no_more_when_its_runner_hands_ov
         (record.jobs[0].vm.as_deref(), record.jobs[0].started_at),
         (None, None)
     );
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
+    let site = Site::playing(playing_slowly);
+    let (runner, control) = (site.start().await, leader());
+    let noted = async |runner: &Runner| runner.view.hand_over_of(1).await.unwrap();
+    assert_eq!(noted(&runner).await, None);
+    runner.run(&site, TWO_JOBS).await;
+    until("its step runs", || site.vmm.commands().len() == 1).await;
+    drain(&runner, &control, TIMEOUT * 2).await.unwrap();
+    // Lost now, it did not hand over.
+    assert_eq!(noted(&runner).await, Some(HandOverNote::Asked));
+    // The time is over, and the job has a machine.
+    let now = DrainNow {
+        control: control.clone(),
+        force: false,
+    };
+    assert_eq!(runner.hand_over.ask(now).await.unwrap(), Ok(1));
+    assert!(is_drained(&control).await);
+    site.vmm.end_hanging();
+    until("the job has ended", || {
+        runner.view.job_admission().under_way() == 0
+    })
+    .await;
+    runner.stop().await;
+    let runner = site.start().await;
+    let begun = HandOverNote::Begun { jobs: 1 };
+    assert_eq!(noted(&runner).await, Some(begun));
+    // One that waits until none is under way says so before it is followed.
+    let control = RoleControl::new("127.0.0.1:1");
+    control.on(RoleEvent::Took(2));
+    control.on(RoleEvent::TreeStarted);
+    until("the job after it runs to its end", || {
+        site.vmm.commands().len() == 2
+    })
+    .await;
+    drain(&runner, &control, TIMEOUT * 2).await.unwrap();
+    let asked = tokio::time::timeout(TIMEOUT, control.drain_asked()).await;
+    asked.expect("nothing is under way");
+    let found = runner.view.hand_over_of(2).await.unwrap();
+    assert_eq!(found, Some(HandOverNote::Begun { jobs: 0 }));
     runner.stop().await;
 }

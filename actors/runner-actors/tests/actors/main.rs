@@ -20,5 +20,6 @@ mod large_records;
 mod lost;
 mod pull_requests;
 mod recovery;
+mod reload;
 mod schedules;
 mod vm_hosts;

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use config_core::{
-    ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, Origin, Plain, SECRET, Secret,
-    Setting, TableInfo, TextKind, ValueError, opt, parse_http_url, quoted, set, suggestion, table,
+    BOOLEAN, ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, Origin, Plain, SECRET,
+    Secret, Setting, TableInfo, TextKind, ValueError, opt, parse_http_url, quoted, set, suggestion,
+    table,
 };
 use url::Url;
 
@@ -42,7 +43,7 @@ pub struct ServerFlags {
     pub storage: Option<String>,
 }
 
-/// Cloud object storage for backups. The pair of keys is complete.
+/// Cloud object storage for snapshots and backups. The pair of keys is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectStore {
     /// The access key.
@@ -53,6 +54,8 @@ pub struct ObjectStore {
     pub region: Option<String>,
     /// The address; nothing for the provider's own.
     pub endpoint: Option<Url>,
+    /// Whether it may be without TLS where it is not this machine.
+    pub allow_http: bool,
 }
 
 /// The settings in force; each knows where it came from.
@@ -175,6 +178,7 @@ pub(super) struct Draft {
     secret_key: Option<Secret<String>>,
     region: Option<String>,
     endpoint: Option<Url>,
+    allow_http: bool,
 }
 
 impl Default for Draft {
@@ -206,6 +210,7 @@ impl Default for Draft {
             secret_key: None,
             region: None,
             endpoint: None,
+            allow_http: false,
         }
     }
 }
@@ -288,6 +293,9 @@ table! {
         "SERVICE_PROFILE_OBJSTORE_REGION" (variable "SERVICE_PROFILE_OBJSTORE_REGION", no_key) = opt(REGION) => region;
         /// URL of the cloud object storage
         "SERVICE_PROFILE_OBJSTORE_ENDPOINT" (variable "SERVICE_PROFILE_OBJSTORE_ENDPOINT", no_key) = opt(TextKind::HTTP_URL) => endpoint;
+        /// whether that storage may be without TLS where it is not this machine: the texts of all
+        /// documents cross the network then
+        "SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP" (variable "SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP", no_key) = BOOLEAN => allow_http;
     }
 }
 
@@ -333,6 +341,7 @@ impl Draft {
                 secret_access_key,
                 region: self.region,
                 endpoint: self.endpoint,
+                allow_http: self.allow_http,
             }),
             (None, None) => None,
             (present, _) => {

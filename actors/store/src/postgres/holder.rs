@@ -9,6 +9,7 @@
 
 use super::connection::Connection;
 use super::fault::Fault;
+use super::holder_lock::{LONGEST_SILENCE, worked_for};
 use super::installation::Installation;
 use crate::compared::salt_mark;
 use crate::error::OpenError;
@@ -22,8 +23,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Seconds within which a process that stands beside a store asks something again.
 const LONGEST_PAUSE: f64 = 15.0;
 
-/// A store that was given free is silent for ever, which is no duration.
-const LONGEST_SILENCE: f64 = 1e7;
+/// So long the database may work on what a holder asked before that one counts as gone: as long as
+/// it waits for the answer, which it then has lost. Longer than a standby waits, which promises to
+/// lead within seconds; here nobody leads either way.
+const STALL: Duration = Duration::from_secs(15);
 
 /// What the owner's row says.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,7 +164,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
 }
 
 /// Takes the store for `program`: at once if nobody holds it; after its holder has said nothing for
-/// `lease`, if that one's session lives on.
+/// `lease`, if that one's session lives on and the database does not work for it.
 ///
 /// # Errors
 /// [`OpenError::InUse`] as soon as the holder shows that it is well; the server's.
@@ -182,7 +185,7 @@ pub(super) fn take(
             let (place, by) = (place.to_owned(), now.by);
             return Err(OpenError::InUse { place, by });
         }
-        if now.silent > lease {
+        if now.silent > lease && !is_at_work(connection, schema).map_err(failed)? {
             tracing::warn!(
                 event = "store.holder_ended", %place, holder = %now.by,
                 silent_s = now.silent.as_secs(),
@@ -196,6 +199,13 @@ pub(super) fn take(
     upgraded
         .and_then(|()| raise(connection, taker))
         .map_err(failed)
+}
+
+/// Whether the holder waits for the database, and not the database for the holder: until it has its
+/// answer it can say nothing.
+fn is_at_work(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+    let worked_for = worked_for(connection, schema)?;
+    Ok(worked_for.is_some_and(|worked_for| worked_for <= STALL))
 }
 
 /// Takes the store for `taker` if its lock is free and `may_take` says so of the owner that is
@@ -217,37 +227,6 @@ pub(super) fn take_if(
     }
     unlock(connection, schema)?;
     Ok(None)
-}
-
-/// Whether some session has the lock of the store.
-pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
-    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
-         SELECT EXISTS (SELECT 1 FROM pg_locks l, k \
-         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295)";
-    Ok(connection.rows(statement, &[&schema])?[0].get(0))
-}
-
-/// For how long the server has worked on what the session that has the lock asked last; `None`
-/// where it waits for that session's client, or does not say: it shows other sessions of the same
-/// role.
-pub(super) fn worked_for(
-    connection: &mut Connection,
-    schema: &str,
-) -> Result<Option<Duration>, Fault> {
-    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
-         SELECT extract(epoch FROM clock_timestamp() - a.query_start)::float8 \
-         FROM k, pg_locks l, pg_stat_activity a \
-         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295 AND a.pid = l.pid \
-         AND a.state = 'active' AND a.wait_event_type IS DISTINCT FROM 'Client'";
-    let rows = connection.rows(statement, &[&schema])?;
-    let seconds = rows.first().and_then(|row| row.get::<_, Option<f64>>(0));
-    Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_SILENCE))))
 }
 
 /// Notes with the server that this session is of a process that can take the store. The note ends

@@ -22,6 +22,7 @@ mod connecting;
 mod connection;
 mod fault;
 mod holder;
+mod holder_lock;
 mod installation;
 mod intake;
 mod intake_page;

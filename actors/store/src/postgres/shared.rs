@@ -11,6 +11,7 @@
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
 use super::holder::{self, Beside, Owner, Taker};
+use super::holder_lock;
 use super::intake::{self, IntakeHandle};
 use super::intake_page::{self, IntakeBacklog};
 use super::layout;
@@ -173,7 +174,7 @@ impl SharedServer {
 
     pub(crate) fn look(&self) -> Result<Leadership, OpenError> {
         self.with_connection(|connection, schema| {
-            let is_locked = holder::is_locked(connection, schema)?;
+            let is_locked = holder_lock::is_locked(connection, schema)?;
             let installation = self.connector.installation;
             let owner = holder::owner(connection)?;
             let is_anothers = match is_locked {
@@ -181,7 +182,7 @@ impl SharedServer {
                 false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
             };
             let worked_for = match is_locked && owner.silent() > RENEWED_WITHIN {
-                true => holder::worked_for(connection, schema)?,
+                true => holder_lock::worked_for(connection, schema)?,
                 false => None,
             };
             let owner = (owner, self.place.as_str());

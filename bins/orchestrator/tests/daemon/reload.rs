@@ -263,3 +263,25 @@ fn z6_a_reload_ticks_at_once() {
     daemon.wait_for_line("config.reloaded");
     daemon.ended(&run);
 }
+
+#[test]
+fn i18_vm_hosts_are_added_and_removed_by_a_reload() {
+    let site = Site::new("", AGENT);
+    let daemon = site.start();
+    let names = || -> Vec<String> {
+        let hosts = daemon.get("/admin/vm-hosts");
+        let hosts = hosts.as_array().expect("a list").iter();
+        let names = hosts.map(|host| host["name"].as_str().expect("a name").to_owned());
+        names.collect()
+    };
+    assert_eq!(names(), Vec::<String>::new());
+    for listed in [&["east", "west"][..], &["west"], &[]] {
+        let host = |name: &&str| format!("[vm_hosts.{name}]\nurl = \"http://127.0.0.1:9\"\n");
+        let hosts: String = listed.iter().map(host).collect();
+        site.configure("", &format!("{hosts}{AGENT}"));
+        let reply = daemon.post("/admin/reload");
+        assert_eq!(reply["valid"], true, "{reply}");
+        assert!(!reply.to_string().contains("next start"), "{reply}");
+        assert_eq!(names(), listed);
+    }
+}

@@ -1,10 +1,11 @@
 //! The samples of a cluster: every file is taken by its program, and they agree with each other.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use scripted_peers::postgres::PostgresServer;
-use scripted_peers::s3::{ACCESS_KEY, S3Server, SECRET_KEY};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use vm_core::token::{Scope, TokenKey};
 
 fn samples() -> PathBuf {
@@ -309,6 +310,63 @@ fn i18_the_compose_file_starts_programs_as_they_are_started() {
     }
 }
 
+/// What the search servers of the compose file are started with; `${NAME}` as it stands.
+fn search_variables(compose: &str) -> BTreeMap<String, String> {
+    let (_, variables) = compose
+        .split_once("environment: &of_search\n")
+        .expect("they are there");
+    let lines = variables
+        .lines()
+        .take_while(|line| line.starts_with("      "));
+    let variables = lines.filter_map(|line| line.trim().split_once(": "));
+    let bare = |value: &str| value.trim_matches('"').to_owned();
+    variables
+        .map(|(name, value)| (name.to_owned(), bare(value)))
+        .collect()
+}
+
+/// Publishing to the bucket and fetching from it, with the storage of the compose file: it has no
+/// TLS and is not this machine. Only a server of the test's own is asked.
+#[test]
+fn i18_the_search_servers_of_the_compose_file_take_its_storage() {
+    let (storage, folder) = (S3Server::start(), tempfile::tempdir().expect("a folder"));
+    let roles =
+        read("search-roles.json").replace("/srv/docs", &folder.path().display().to_string());
+    let path = folder.path().join("roles.json");
+    std::fs::write(&path, roles).expect("room");
+    let checked = |mode: &str, further: &[(&str, &str)]| {
+        let mut check = program("search-server");
+        check.arg("--check").env("HOME", folder.path());
+        check.envs(search_variables(&read("compose.yaml")));
+        check
+            .env("SERVICE_SEARCH_MODE", mode)
+            .env("SERVICE_SETTINGS_PATH", &path);
+        check.env("SERVICE_DATA_PATH", folder.path().join("data"));
+        check.env("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY);
+        check.env("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET_KEY);
+        check.envs(further.iter().copied());
+        output(&mut check)
+    };
+    let endpoint = storage.endpoint();
+    let own = [
+        ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", endpoint.as_str()),
+        ("SERVICE_SNAPSHOTS", &format!("s3://{BUCKET}/production")),
+    ];
+    for mode in ["indexer", "searcher"] {
+        let (taken, said) = checked(mode, &own);
+        assert!(taken, "{mode}: {said}");
+        // The settings are taken; that name is nobody's here.
+        let (taken, said) = checked(mode, &[]);
+        assert!(!taken && !said.contains("has no TLS"), "{mode}: {said}");
+        let plain = [("SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP", "false")];
+        let (taken, said) = checked(mode, &plain);
+        assert!(
+            !taken && said.contains("http://storage:8333 has no TLS"),
+            "{mode}: {said}"
+        );
+    }
+}
+
 #[test]
 fn i18_names_of_the_compose_file_are_those_of_the_samples() {
     let compose = read("compose.yaml");
@@ -325,15 +383,19 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
         );
     }
     let managers: toml::Table = read("vm-manager.toml").parse().expect("TOML");
-    for settings in [&runner, &managers] {
-        let bucket = settings["objects"]["url"].as_str().expect("an address");
-        let bucket = bucket.trim_start_matches("s3://").split('/').next();
-        let bucket = bucket.expect("a bucket");
-        let made = format!("s3.bucket.create -name {bucket}'");
-        assert!(compose.contains(&made), "{made}");
-        // The shell of the storage never fails.
-        let asked = format!("grep -q {bucket}; do");
-        assert!(compose.contains(&asked), "{asked}");
+    let (_, made) = compose.split_once("for name in ").expect("buckets");
+    let (made, command) = made.split_once("; do until ").expect("a loop");
+    // The shell of the storage never fails.
+    for part in ["s3.bucket.create -name $$name", "grep -q $$name; do"] {
+        assert!(command.contains(part), "{part}");
+    }
+    let made: Vec<&str> = made.split(' ').collect();
+    let of_search = search_variables(&compose)["SERVICE_SNAPSHOTS"].clone();
+    let of = |settings: &toml::Table| settings["objects"]["url"].as_str().map(str::to_owned);
+    for url in [of(&runner), of(&managers), Some(of_search)] {
+        let url = url.expect("an address");
+        let bucket = url.trim_start_matches("s3://").split('/').next();
+        assert!(made.contains(&bucket.expect("a bucket")), "{url}: {made:?}");
     }
     let balancer = read("haproxy.cfg");
     for service in [
@@ -359,14 +421,10 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
         assert!(compose.contains(&searcher), "{searcher}");
         assert!(balancer.contains(&format!("${{SEARCHER_{number}-")));
     }
-    // What search servers share belongs to their user, also where the engine gives a new volume to
-    // root.
-    let (_, mount) = compose.split_once("\"snapshots:").expect("a volume");
-    let folder = mount.split('"').next().expect("its end");
+    // A volume that search servers share where there is no bucket belongs to their user.
     let image = samples().join("../../bins/dist/Containerfile");
     let image = std::fs::read_to_string(image).expect("it is there");
-    let made = format!("COPY --chown=10001:10001 data/ {folder}/\n");
-    assert!(image.contains(&made), "{made}");
+    assert!(image.contains("COPY --chown=10001:10001 data/ /srv/snapshots/\n"));
     let environment = read("searcher.env") + &read("indexer.env");
     for variable in [
         "SERVICE_SEARCH_MODE",

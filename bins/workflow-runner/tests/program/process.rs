@@ -47,7 +47,7 @@ fn t4_t10_y1_no_secret_is_shown_its_folder_is_closed_and_sighup_does_not_end_it(
     }
     assert_eq!(std::fs::metadata(&data).unwrap().mode() & 0o777, 0o700);
     runner.signal(Signal::HUP);
-    runner.wait_for("server.hangup_ignored");
+    runner.wait_for("config.reloaded");
     let (code, output) = runner.end();
     assert!(output.contains("server.stopped"), "{output}");
     assert_eq!(code, Some(0));

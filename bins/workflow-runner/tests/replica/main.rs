@@ -5,7 +5,9 @@
     reason = "a test that fails here should say where"
 )]
 
+mod drained;
 mod refused;
+mod reload;
 mod runner;
 
 use std::process::Command;

@@ -14,7 +14,7 @@ const DEADLINE: Duration = Duration::from_secs(90);
 
 pub(crate) struct Runner {
     pub(crate) program: Program,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Runner {
@@ -37,14 +37,19 @@ impl Runner {
             .arg(folder.path().join("data"))
             .arg("--config")
             .arg(&config)
-            .envs(variables.iter().copied())
             .env("FORGE_WEBHOOK_SECRET", SECRET)
             .env("VMM_API_URL", "http://127.0.0.1:9")
-            .env("WORKFLOW_RUNNER_STORE_URL", url);
+            .env("WORKFLOW_RUNNER_STORE_URL", url)
+            .envs(variables.iter().copied());
         Self {
             program: Program::start(command),
-            _folder: folder,
+            folder,
         }
+    }
+
+    /// Writes its file anew, and says nothing of it.
+    pub(crate) fn configure(&self, settings: &str) {
+        std::fs::write(self.folder.path().join("runner.toml"), settings).unwrap();
     }
 
     pub(crate) fn ask(&self, request: &str, headers: &[(&str, &str)]) -> Option<Reply> {

@@ -320,11 +320,12 @@ def a_hung_program_is_ended_and_started_again():
 
 
 def reload_goes_on():
-    before = show("orrery-orchestrator", "MainPID")
-    run("systemctl", "reload", "orrery-orchestrator")
-    ready("orrery-orchestrator")
-    if show("orrery-orchestrator", "MainPID") != before:
-        raise SystemExit("a reload started the orchestrator anew")
+    for unit in ["orrery-orchestrator", "orrery-runner"]:
+        before = show(unit, "MainPID")
+        run("systemctl", "reload", unit)
+        ready(unit)
+        if show(unit, "MainPID") != before:
+            raise SystemExit(f"a reload started {unit} anew")
 
 
 def upgrade_while_a_run_is_under_way():

@@ -1,6 +1,7 @@
 //! The checked configuration.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use config_core::Secret;
 use edge_web::replica::COMPARED_SECRET;
@@ -12,6 +13,9 @@ use url::Url;
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
 /// delivery that was seen.
 pub const GOOD_SECRET: usize = 16;
+
+/// A file: its name for messages, its text, and the folder that relative paths are meant from.
+pub type ConfigFile<'a> = (&'a str, &'a [u8], &'a Path);
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]

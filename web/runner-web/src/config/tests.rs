@@ -1,6 +1,7 @@
 //! The settings, from variables and files.
 
 use std::net::ToSocketAddrs;
+use std::path::Path;
 
 use http_clients::llm::LlmProtocol;
 

@@ -22,24 +22,33 @@ const MADE: (&str, &str) = (
 
 /// A VM manager that answers as it is told, by the `Idempotency-Key` of each request.
 fn manager(answer: impl Fn(&str) -> (&'static str, &'static str) + Send + 'static) -> String {
+    manager_by(move |key, _| answer(key))
+}
+
+/// The same by its token as well.
+fn manager_by(
+    answer: impl Fn(&str, &str) -> (&'static str, &'static str) + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it is bound");
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             let mut request = BufReader::new(&connection);
-            let (mut line, mut bytes, mut key) = (String::new(), 0, String::new());
+            let (mut line, mut bytes) = (String::new(), 0);
+            let (mut key, mut token) = (String::new(), String::new());
             while request.read_line(&mut line).is_ok() && line.trim() != "" {
                 let (name, value) = line.split_once(':').unwrap_or_default();
                 match name.to_lowercase().as_str() {
                     "content-length" => bytes = value.trim().parse().expect("a number"),
                     "idempotency-key" => key = value.trim().to_owned(),
+                    "authorization" => token = value.trim().to_owned(),
                     _ => {}
                 }
                 line.clear();
             }
             let mut body = vec![0; bytes];
             request.read_exact(&mut body).expect("it comes whole");
-            let (status, body) = answer(&key);
+            let (status, body) = answer(&key, &token);
             let length = body.len();
             // Who has gone hears nothing.
             let _ = (&connection).write_all(
@@ -199,6 +208,127 @@ async fn i18_a_job_waits_for_managers_that_are_upgraded_after_the_runner() {
         reasons[0].contains("upgrade VM managers first"),
         "{reasons:?}"
     );
+}
+
+/// Its manager has it wait for room, or answers no more.
+#[actix_rt::test]
+async fn i18_a_job_that_asks_a_host_which_is_removed_asks_the_next() {
+    let (asked, was_asked) = tokio::sync::oneshot::channel();
+    let asked = Mutex::new(Some(asked));
+    let silent = manager(move |_| {
+        if let Some(asked) = asked.lock().take() {
+            let _ = asked.send(());
+        }
+        loop {
+            std::thread::park();
+        }
+    });
+    let request = request_of(&[host("silent", &silent)]);
+    let hosts = request.hosts.clone();
+    let waiting = actix_rt::spawn(async move {
+        let machine = MachineType::from(NewVm::default());
+        request.ask_until(&machine, soon(), async |_| ()).await
+    });
+    was_asked.await.expect("it is asked");
+    let other = host("other", &manager(|_| MADE));
+    let changes = hosts.renew(&[other]).expect("memory");
+    assert_eq!(
+        (changes.added, changes.removed),
+        (vec!["other".to_owned()], vec!["silent".to_owned()])
+    );
+    let vm = waiting.await.expect("it ends").expect("another has room");
+    assert_eq!(vm.host, "other");
+    vm.leave();
+}
+
+#[actix_rt::test]
+async fn i18_a_job_without_a_host_that_answers_takes_one_that_is_new() {
+    let request = request_of(&[host("away", "http://127.0.0.1:9")]);
+    let hosts = request.hosts.clone();
+    let new = host("new", &manager(|_| MADE));
+    let machine = MachineType::from(NewVm::default());
+    let told = async |none: &NoVm| {
+        assert!(none.is_temporary, "{none:?}");
+        let away = host("away", "http://127.0.0.1:9");
+        hosts.renew(&[away, new.clone()]).expect("memory");
+    };
+    let vm = request.ask_until(&machine, soon(), told).await;
+    let vm = vm.expect("the new one has room");
+    assert_eq!(vm.host, "new");
+    vm.leave();
+}
+
+#[actix_rt::test]
+async fn i18_a_vm_is_given_back_with_the_token_that_is_new_and_where_it_is() {
+    let (seen, mut tokens) = tokio::sync::watch::channel(String::new());
+    let url = manager_by(move |_, token| {
+        seen.send_replace(token.to_owned());
+        MADE
+    });
+    let with = |token: &str, url: &str| VmHostSettings {
+        token: Some(Secret::new(token.to_owned())),
+        ..host("one", url)
+    };
+    let request = request_of(&[with("former", &url)]);
+    let machine = MachineType::from(NewVm::default());
+    let vm = request.ask_until(&machine, soon(), async |_| ()).await;
+    let vm = vm.expect("it has room");
+    assert_eq!(*tokens.borrow_and_update(), "Bearer former");
+    request.hosts.renew(&[with("newer", &url)]).expect("memory");
+    // At another address it is another host: what has a VM goes on at the former.
+    let moved = with("moved", "http://127.0.0.1:9");
+    let changes = request.hosts.renew(&[moved]).expect("memory");
+    assert_eq!(changes.changed, ["one"]);
+    let shown = request.hosts.list();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert!(
+        shown[1].to_string().contains("it is not listed any more"),
+        "{}",
+        shown[1]
+    );
+    assert_eq!(request.hosts.answering(), [("one".to_owned(), true)]);
+    vm.give_back().await;
+    assert_eq!(*tokens.borrow_and_update(), "Bearer newer");
+    assert_eq!(request.hosts.list().len(), 1);
+}
+
+#[actix_rt::test]
+async fn i18_each_host_is_tended_for_as_long_as_it_is_listed() {
+    let east = host("east", "http://127.0.0.1:9");
+    let request = request_of(std::slice::from_ref(&east));
+    let running = Arc::new(Mutex::new(Vec::new()));
+    let now = Arc::clone(&running);
+    let hosts = request.hosts.clone();
+    let tending = actix_rt::spawn(hosts.clone().tend(move |index| {
+        let (running, name) = (Arc::clone(&running), hosts.name(index));
+        async move {
+            running.lock().push(name.clone());
+            let ended = Ended(running, name);
+            std::future::pending::<()>().await;
+            drop(ended);
+        }
+    }));
+    let until = async |expected: &[&str]| {
+        while *now.lock() != expected {
+            tokio::task::yield_now().await;
+        }
+    };
+    until(&["east"]).await;
+    let west = host("west", "http://127.0.0.1:9");
+    request.hosts.renew(&[east, west.clone()]).expect("memory");
+    until(&["east", "west"]).await;
+    request.hosts.renew(&[west]).expect("memory");
+    until(&["west"]).await;
+    tending.abort();
+}
+
+/// Takes a name away when its task ends.
+struct Ended(Arc<Mutex<Vec<String>>>, String);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.lock().retain(|name| *name != self.1);
+    }
 }
 
 #[actix_rt::test]

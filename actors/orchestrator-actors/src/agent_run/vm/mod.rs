@@ -75,12 +75,14 @@ impl VmPlan {
     /// When there are no hosts, or the disk or git refuses.
     pub(super) fn new(
         (config, agent, run): (&Config, &AgentSpec, &Run),
-        hosts: Option<&VmHosts>,
+        hosts: &VmHosts,
         workspace: &Workspace,
         (directory, reports): (&Path, PathBuf),
     ) -> Result<Self, String> {
-        let none = "the agent wants `isolation = \"vm\"`, but there are no `[vm_hosts]`";
-        let hosts = hosts.ok_or(none)?;
+        if hosts.count() == 0 {
+            let none = "the agent wants `isolation = \"vm\"`, but there are no `[vm_hosts]`";
+            return Err(none.to_owned());
+        }
         let put = directory.join("vm");
         fs::create_dir_all(&put).map_err(|error| format!("{}: {error}", put.display()))?;
         workspace.pack([guest::REPOSITORY, guest::CONFIG, guest::BRANCH].map(|it| put.join(it)))?;
