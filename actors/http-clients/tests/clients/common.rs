@@ -19,6 +19,8 @@ where
 {
     let server = HttpServer::new(move || App::new().configure(configure.clone()))
         .workers(1)
+        // A request may come as slowly as it likes.
+        .client_request_timeout(Duration::ZERO)
         .disable_signals()
         .bind(("127.0.0.1", 0))
         .unwrap();

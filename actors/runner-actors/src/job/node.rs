@@ -388,6 +388,14 @@ impl StepRunner<'_> {
         // Of its own: steps beside each other look at the same time.
         let folder = format!("{}/nodes", self.own_directory());
         let list = format!("{folder}/list");
+        // Whose user the job's container has may make nothing there, as with the files of a step.
+        self.put(&folder, &[("list", b"", 0o666)])
+            .await
+            .map_err(|reason| {
+                StepResult::lost(format!(
+                    "the machine's programs could not be listed: {reason}"
+                ))
+            })?;
         let argv = ["sh", "-c", LIST_SCRIPT, "sh", &list].map(str::to_owned);
         let exit = self.command_in_job(argv.to_vec()).await;
         if exit.end == StepEnd::Cancelled {
@@ -395,13 +403,19 @@ impl StepRunner<'_> {
         }
         let files = self.fetch_small(&folder).await;
         let files = files.map_err(|reason| {
-            StepResult::lost(match exit.reason {
+            StepResult::lost(match &exit.reason {
                 Some(why) => format!("the machine's programs could not be listed: {why}"),
                 None => format!("the list of the machine's programs could not be read: {reason}"),
             })
         })?;
         let text = files.into_iter().next().map(|(_, bytes)| bytes);
-        Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
+        let text = text.unwrap_or_default();
+        match exit.reason {
+            Some(why) if text.is_empty() => Err(StepResult::lost(format!(
+                "the machine's programs could not be listed: {why}"
+            ))),
+            _ => Ok(String::from_utf8_lossy(&text).into_owned()),
+        }
     }
 
     /// Records a stage's end, and what it means for the job; gives the result where the machine

@@ -107,7 +107,9 @@ async fn i17_a_checkout_by_a_key_of_ssh_gets_the_merge_of_the_run() {
     let forge = GitForge::start();
     let repository = forge.smart_repository(REPOSITORY, "forge-token-0123456789");
     let url = format!("{}/{REPOSITORY}.git", forge.url());
-    let event = pull_at(&site, &head, &url);
+    let mut event = pull_at(&site, &head, &url);
+    // Without its page nobody knows the forge's host.
+    event.html_url = Some(format!("{}/{REPOSITORY}", forge.url()));
     let folder = repository.folder.display().to_string();
     site.git(&["push", "--quiet", &folder, "main", "refs/pull/7/head"]);
     let runner = site

@@ -30,6 +30,7 @@ pub(crate) fn bridge(script: Script) -> (tempfile::TempDir, Bridge) {
 
 #[test]
 fn a_trigger_is_signed_names_the_main_project_and_prints_the_run() {
+    let _alone = super::alone_with_command_lines();
     let (_folder, bridge) = bridge(Script::default());
     let output = ask(
         &bridge,
@@ -262,6 +263,7 @@ fn a_run_that_does_not_end_in_time_is_said_so() {
 
 #[test]
 fn the_secret_is_looked_for_in_the_contract_s_order() {
+    let _alone = super::alone_with_command_lines();
     let (folder, bridge) = bridge(Script::default());
     let config = folder.path().join("orchestrator.toml");
     fs::write(&config, "[webhook]\nsecret = \"${HIDDEN}\"\n").unwrap();

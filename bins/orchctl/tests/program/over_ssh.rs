@@ -57,6 +57,7 @@ impl Remote {
 
 #[test]
 fn o11_a_trigger_goes_through_ssh_and_no_secret_stands_on_a_command_line() {
+    let _alone = super::alone_with_command_lines();
     let remote = Remote::start(Script {
         looks: 2,
         exit: Some(("test_failure", Some(3), None)),
@@ -79,6 +80,7 @@ fn o11_a_trigger_goes_through_ssh_and_no_secret_stands_on_a_command_line() {
 
 #[test]
 fn o11_the_secret_is_read_from_the_configuration_there_and_its_variable_resolved_there() {
+    let _alone = super::alone_with_command_lines();
     let remote = Remote::start(Script::default());
     let config = remote.folder.path().join("orchestrator.toml");
     for written in ["${HIDDEN}", SECRET] {
@@ -109,6 +111,7 @@ fn o11_the_secret_is_read_from_the_configuration_there_and_its_variable_resolved
 
 #[test]
 fn o10_nothing_of_the_command_line_reaches_a_shell() {
+    let _alone = super::alone_with_command_lines();
     let remote = Remote::start(Script::default());
     let pwned = remote.folder.path().join("pwned");
     let touch = format!("touch {}", pwned.display());

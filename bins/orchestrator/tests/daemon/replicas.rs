@@ -57,7 +57,10 @@ fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
 
     let mention = comment(1, 11, "@orch:greeter please");
     let taken = second.deliver("one", &mention).unwrap();
-    assert_eq!(taken.status, 202, "{}", taken.body);
+    // Where the machine is so busy that the leader's word for it comes too late, it is asked again,
+    // and finds that it knows the delivery.
+    let is_known_by_now = taken.status == 200 && taken.json()["outcome"] == "duplicate";
+    assert!(taken.status == 202 || is_known_by_now, "{}", taken.body);
     let run = newest_run(&second);
     let again = second.deliver("one", &mention).unwrap();
     assert_eq!(

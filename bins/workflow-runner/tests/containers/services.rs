@@ -173,3 +173,41 @@ fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
     let (code, said) = lab.run(&["images", "verify"]);
     assert_eq!(code, Some(1), "{said}");
 }
+
+const OF_A_USER: &str = r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    container:
+      image: tools:1
+      options: --user 1000
+    steps:
+      - uses: actions/checkout@v4
+      - run: echo "a step of $(id -u)"
+      - uses: ./act
+"#;
+
+/// 17: the list of the machine's programs was made by the user of the container, who may not, and
+/// the job was lost.
+#[test]
+#[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
+fn i17_a_javascript_action_runs_in_a_container_of_another_user() {
+    prepare();
+    let lab = Lab::new();
+    let files = [
+        (".github/workflows/ci.yml", OF_A_USER),
+        ("act/action.yml", "runs: {using: node24, main: main.js}\n"),
+        (
+            "act/main.js",
+            "console.log(`an action of ${process.getuid()}`);\n",
+        ),
+    ];
+    lab.add_images(&["tools:1"]);
+    let (code, said) = lab.exec(&files);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &of_job(&said, "a"),
+        &["a step of 1000", "an action of 1000"],
+    );
+}
