@@ -139,7 +139,7 @@ mod tests {
     /// The loop of a source that lies below `home`.
     fn index_loop(home: &Path) -> IndexLoop {
         let location = home.join("files");
-        let role = serde_json::json!({"name": "R", "relevance_function": "BM25", "theme": "x",
+        let role = serde_json::json!({"name": "R", "relevance_function": "BM25", "theme": "spacelab",
             "haystacks": [{"name": "H", "service": "LocalFiles", "location": location}]});
         let role = role.to_string();
         let roles = search_core::role::parse("role.json", &role, &Environment::default());

@@ -305,11 +305,12 @@ fn the_reference_lists_every_variable() {
         let flag = variable
             .flag
             .map_or("–".to_owned(), |flag| format!("`{flag}`"));
-        let literal = variable
-            .default
-            .as_ref()
-            .and_then(|default| default.as_str());
-        let literal = literal.map_or("none".to_owned(), |text| format!("`{text}`"));
+        let default = variable.default.as_ref();
+        let text = default.and_then(|default| default.as_str().map(str::to_owned));
+        let truth = default.and_then(|default| default.as_bool().map(|truth| truth.to_string()));
+        let literal = text
+            .or(truth)
+            .map_or("none".to_owned(), |text| format!("`{text}`"));
         let default = variable.shown.map_or(literal, str::to_owned);
         let row = format!(
             "| `{}` | {flag} | {} | {default} |",
