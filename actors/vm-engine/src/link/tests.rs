@@ -295,7 +295,11 @@ fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends
     let (idle, pause) = (Duration::from_secs(3), Duration::from_secs(1));
     let mut lab = greeted();
     let [putting, getting] = [lab.link.clone(), lab.link.clone()];
-    let put = std::thread::spawn(move || putting.put_tar("/w", &mut &b"12345"[..], idle));
+    // The agent reads all; what is beyond the window waits for its credit.
+    let mut read = lab.guest.try_clone().unwrap();
+    std::thread::spawn(move || std::io::copy(&mut read, &mut std::io::sink()));
+    let tar = vec![1; usize::try_from(WINDOW).unwrap() + 5];
+    let put = std::thread::spawn(move || putting.put_tar("/w", &mut &tar[..], idle));
     while lab.link.connection.channels.lock().is_empty() {
         std::thread::yield_now();
     }
