@@ -129,8 +129,7 @@ impl OrchestratorService {
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
         let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;
         let ages = ledger.read_blocking(|rows| ledger::age_clock(rows))?;
-        let newest = ledger.read_blocking(|rows| ledger::newest_run(rows))?;
-        newest.iter().for_each(|id| follow_id(id));
+        follow_newest_id(&ledger)?;
         let (stats, ticks_read) = watch::channel(TickStats::default());
         let (active, ended) = (ActiveRuns::default(), EndCounters::default());
         let outbox = outbox_spec(&ledger, config, setup.clock);
@@ -200,6 +199,13 @@ impl OrchestratorService {
                 .child(operator_api),
         })
     }
+}
+
+/// New runs get ids above that of the newest one there is.
+fn follow_newest_id(ledger: &Ledger) -> Result<(), SetupError> {
+    let newest = ledger.read_blocking(|rows| ledger::newest_run(rows))?;
+    newest.iter().for_each(|id| follow_id(id));
+    Ok(())
 }
 
 /// The supervisor, with what looks after the hosts of VMs.

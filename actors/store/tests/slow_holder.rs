@@ -31,7 +31,7 @@ fn i18_a_start_ends_no_holder_that_waits_for_a_slow_database() {
     let stall = server.transaction("LOCK TABLE slow_test.rows IN EXCLUSIVE MODE");
     let writer = store.clone();
     let writing = thread::spawn(move || put(&writer, 2));
-    let (at, of) = (server.url().parse().unwrap(), options.clone());
+    let (at, of) = (server.url().parse().unwrap(), options);
     let starting = thread::spawn(move || Store::open_postgres(&at, &of).map(drop));
     while silent() < 9.5 && !starting.is_finished() {
         thread::park_timeout(Duration::from_millis(100));

@@ -34,6 +34,7 @@ mod vm_hosts;
 use std::process::ExitCode;
 
 use clap::Parser;
+use daemon::environment::{as_given, take};
 
 use crate::arguments::{Arguments, Command, HookCommand};
 use crate::label_arguments::LabelsCommand;
@@ -46,83 +47,28 @@ fn main() -> ExitCode {
         Command::Man(options) => command_line::print_manual::<Arguments>(&options),
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
-        Command::Actions(command) => {
-            let environment = daemon::environment::take();
-            actions::run(&command, &environment)
-        }
-        Command::Images(command) => {
-            let environment = daemon::environment::take();
-            images::run(&command, &environment)
-        }
+        Command::Actions(command) => actions::run(&command, &take()),
+        Command::Images(command) => images::run(&command, &take()),
         Command::Labels(LabelsCommand::Import(options)) => labels::import(&options),
-        Command::Hook(HookCommand::Add(options)) => {
-            let environment = daemon::environment::take();
-            hook::add(&options, &environment)
-        }
-        Command::Store(command) => {
-            let environment = daemon::environment::take();
-            serve::store_command(&command, &environment)
-        }
-        Command::Objects(command) => {
-            let environment = daemon::environment::take();
-            serve::objects_command(&command, &environment)
-        }
-        Command::Approve(options) => {
-            let environment = daemon::environment::take();
-            reviews::review(&options, "approve", &environment)
-        }
-        Command::Reject(options) => {
-            let environment = daemon::environment::take();
-            reviews::review(&options, "reject", &environment)
-        }
-        Command::Waiting(options) => {
-            let environment = daemon::environment::take();
-            reviews::waiting(&options, &environment)
-        }
+        Command::Hook(HookCommand::Add(options)) => hook::add(&options, &take()),
+        Command::Store(command) => serve::store_command(&command, &take()),
+        Command::Objects(command) => serve::objects_command(&command, &take()),
+        Command::Approve(options) => reviews::review(&options, "approve", &take()),
+        Command::Reject(options) => reviews::review(&options, "reject", &take()),
+        Command::Waiting(options) => reviews::waiting(&options, &take()),
         Command::Shell(options) => {
             // The shell's keys come from the standard input.
-            let environment = daemon::environment::as_given();
-            shell::open(&options, &environment)
+            shell::open(&options, &as_given())
         }
-        Command::Kept(options) => {
-            let environment = daemon::environment::take();
-            shell::list(&options, &environment)
-        }
-        Command::Release(options) => {
-            let environment = daemon::environment::take();
-            shell::release(&options, &environment)
-        }
-        Command::Rerun(options) => {
-            let environment = daemon::environment::take();
-            shell::rerun(&options, &environment)
-        }
-        Command::Hosts(command) => {
-            let environment = daemon::environment::take();
-            vm_hosts::run(&command, &environment)
-        }
-        Command::Drain(options) => {
-            let environment = daemon::environment::take();
-            drain::run(&options, &environment)
-        }
-        Command::Reload(options) => {
-            let environment = daemon::environment::take();
-            reload::run(&options, &environment)
-        }
-        Command::Tests(options) => {
-            let environment = daemon::environment::take();
-            tests::run(&options, &environment)
-        }
-        Command::Summaries(options) => {
-            let environment = daemon::environment::take();
-            step_summaries::run(&options, &environment)
-        }
-        Command::Config(options) => {
-            let environment = daemon::environment::take();
-            serve::settings(&options, &environment)
-        }
-        Command::Serve(options) => {
-            let environment = daemon::environment::take();
-            serve::run(&options, &environment)
-        }
+        Command::Kept(options) => shell::list(&options, &take()),
+        Command::Release(options) => shell::release(&options, &take()),
+        Command::Rerun(options) => shell::rerun(&options, &take()),
+        Command::Hosts(command) => vm_hosts::run(&command, &take()),
+        Command::Drain(options) => drain::run(&options, &take()),
+        Command::Reload(options) => reload::run(&options, &take()),
+        Command::Tests(options) => tests::run(&options, &take()),
+        Command::Summaries(options) => step_summaries::run(&options, &take()),
+        Command::Config(options) => serve::settings(&options, &take()),
+        Command::Serve(options) => serve::run(&options, &take()),
     }
 }

@@ -135,7 +135,7 @@ impl RoleSettings {
         let (shared, compared) = (self.shared.clone(), now.compared());
         // Those beside the store are told meanwhile.
         drop(tokio::task::spawn_blocking(move || {
-            shared.compare(compared)
+            shared.compare(compared);
         }));
         now
     }

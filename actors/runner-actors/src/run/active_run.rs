@@ -163,7 +163,7 @@ impl ActiveRun {
                         self.copies.push(None);
                         continue;
                     }
-                    let record = self.left_out(job, conclusion, reason);
+                    let record = self.left_out(job, conclusion, &reason);
                     let pending = job_status(&JobRecord {
                         conclusion: None,
                         reason: None,
@@ -212,11 +212,11 @@ impl ActiveRun {
     }
 
     /// The record of a job that never had a machine.
-    fn left_out(&mut self, job: usize, conclusion: Conclusion, reason: String) -> JobRecord {
+    fn left_out(&mut self, job: usize, conclusion: Conclusion, reason: &str) -> JobRecord {
         let context = self.contexts.of_job(job);
         JobRecord {
             conclusion: Some(conclusion),
-            reason: Some(shown_reason(&reason)),
+            reason: Some(shown_reason(reason)),
             ended_at: Some(now_ms()),
             ..self.record(job, self.contexts.name(job), context, 0)
         }

@@ -1,7 +1,9 @@
 //! The full screen and the line editor on a real pseudo-terminal, against a real server.
 
-#[allow(dead_code, reason = "shared with the other tests of the client")]
-#[allow(dead_code, reason = "shared with the other programs' tests")]
+#[allow(
+    dead_code,
+    reason = "shared with the other tests of the client and other programs"
+)]
 #[path = "../../../command-line/tests/pty/mod.rs"]
 mod pty;
 
