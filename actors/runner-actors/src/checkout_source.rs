@@ -202,8 +202,8 @@ impl Checkout {
         }
     }
 
-    /// The run's own repository, by its mirror; `origin` is where git in the machine finds it, where
-    /// that is elsewhere than the runner does.
+    /// The run's own repository, by its mirror; `origin` is where git in the machine finds it,
+    /// where that is elsewhere than the runner does.
     pub(crate) fn fetch_own(
         &self,
         folder: &Path,

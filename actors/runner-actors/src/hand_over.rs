@@ -77,7 +77,7 @@ impl HandOver {
             let idle = tokio::time::timeout(request.hold, idle.idle()).await;
             idle.map_err(|_| "nobody asks for it any more".to_owned())?;
             // Before the store is another's.
-            let begun = HandOverNote::Begun { jobs: 0 };
+            let begun = HandOverNote::Leaving { jobs: 0 };
             let noted = hand_over_note::put(&store, epoch, begun).await;
             noted.map_err(|error| error.to_string())?;
             if let Err(refusal) = request.control.drain(request.force).await {
@@ -151,7 +151,7 @@ impl Handler<DrainNow> for HandOver {
         let drained = async move {
             let epoch = control.may_drain(force).await?;
             let jobs = admission.under_way();
-            let begun = HandOverNote::Begun { jobs };
+            let begun = HandOverNote::Leaving { jobs };
             let noted = hand_over_note::put(&store, epoch, begun);
             // Who cannot write hands over all the same.
             let _ = tokio::time::timeout(NOTE_TIMEOUT, noted).await;

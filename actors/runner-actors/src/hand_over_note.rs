@@ -16,7 +16,7 @@ pub enum HandOverNote {
     /// It was asked for, and waits for jobs.
     Asked,
     /// The leader hands over, while so many jobs have a machine.
-    Begun {
+    Leaving {
         /// How many.
         jobs: usize,
     },
@@ -63,7 +63,7 @@ mod tests {
         let asked = HandOverNote::Asked;
         put(&store, 7, asked).await.expect("memory");
         put(&store, 8, asked).await.expect("memory");
-        let begun = HandOverNote::Begun { jobs: 2 };
+        let begun = HandOverNote::Leaving { jobs: 2 };
         put(&store, 8, begun).await.expect("memory");
         let of = async |epoch| super::of(&store, epoch).await.expect("memory");
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Texts of workflows as they are recorded and shown: an expression may give a MiB, which the record
-//! of a run would hold for each of its steps. What holds secrets is masked before it is cut.
+//! Texts of workflows as they are recorded and shown: an expression may give a MiB, which the
+//! record of a run would hold for each of its steps. What holds secrets is masked before it is cut.
 
 use forge_core::text::shorten;
 

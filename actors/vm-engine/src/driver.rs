@@ -230,8 +230,8 @@ pub trait Machine: Send + Sync {
     }
 
     /// Unpacks a tar into an absolute folder of the guest, made if needed. Entries that would leave
-    /// the folder (`..`, absolute, through links) and devices are refused. `idle` is the longest time
-    /// in which the guest takes nothing of it: as long as it moves it may take what it takes.
+    /// the folder (`..`, absolute, through links) and devices are refused. `idle` is the longest
+    /// time in which the guest takes nothing of it: as long as it moves it may take what it takes.
     ///
     /// # Errors
     /// [`MachineError`]; what was unpacked before stays.

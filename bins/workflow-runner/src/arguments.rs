@@ -13,7 +13,7 @@ use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTa
 
 use crate::action_arguments::ActionsCommand;
 use crate::image_arguments::ImagesCommand;
-use crate::label_arguments::LabelsCommand;
+use crate::label_arguments::{LABELS_HELP, LabelsCommand};
 use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
@@ -73,10 +73,7 @@ pub(crate) enum Command {
     )]
     Images(ImagesCommand),
     /// Labels of the runners of Gitea and Forgejo, as machines of this one
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  workflow-runner labels import config.yaml\n  workflow-runner labels import /var/lib/act_runner/.runner"
-    )]
+    #[command(subcommand, after_help = LABELS_HELP)]
     Labels(LabelsCommand),
     /// The forge's webhooks that lead here
     #[command(

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+pub(crate) const LABELS_HELP: &str = "Examples:\n  workflow-runner labels import config.yaml\n  workflow-runner labels import /var/lib/act_runner/.runner";
+
 /// What to do with labels.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabelsCommand {

@@ -13,13 +13,13 @@ use crate::runner_options::RunnerOptions;
 pub(crate) fn run(options: &RunnerOptions, environment: &Environment) -> ExitCode {
     let reloaded = RunnerApi::of(options, environment).and_then(|api| {
         let answer = api.ask(Request::new(Method::Post, api.at("admin/reload")?))?;
-        Ok(told(&serde_json::from_value(answer)?))
+        Ok(reload_lines(&serde_json::from_value(answer)?))
     });
     done(reloaded)
 }
 
 /// A line for each thing that is not as it was.
-fn told(report: &SettingsReport) -> String {
+fn reload_lines(report: &SettingsReport) -> String {
     let hosts = &report.vm_hosts;
     let lines = [
         (&hosts.added, "vm_hosts", "is new: it is asked for VMs"),
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn i18_what_was_reloaded_is_told_by_name() {
         let none = SettingsReport::default();
-        assert_eq!(told(&none), "nothing has changed\n");
+        assert_eq!(reload_lines(&none), "nothing has changed\n");
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let some = SettingsReport {
             vm_hosts: HostChanges {
@@ -65,7 +65,7 @@ mod tests {
             at_restart: names(&["max_jobs"]),
         };
         assert_eq!(
-            told(&some),
+            reload_lines(&some),
             "vm_hosts.west is new: it is asked for VMs\nvm_hosts.east has changed\n\
              vm_hosts.north is listed no more: it takes no new jobs\n\
              max_jobs changes at a restart\n"

@@ -7,7 +7,7 @@ use config_core::Environment;
 use daemon::notify;
 use daemon::settings::ConfigText;
 use runner_actors::{ReloadSettings, SettingsNow, SettingsReloader, SettingsSource};
-use runner_web::config::{BegunWith, ConfigFile, Flags, ReadAgain, RunnerConfig};
+use runner_web::config::{ConfigFile, Flags, ReadAgain, RunnerConfig, StartConfig};
 use supervision::ChildRef;
 
 use crate::arguments::ServeOptions;
@@ -16,7 +16,7 @@ use crate::arguments::ServeOptions;
 pub(crate) struct Settings {
     arguments: ServeOptions,
     environment: Environment,
-    begun: BegunWith,
+    at_start: StartConfig,
 }
 
 impl Settings {
@@ -29,17 +29,17 @@ impl Settings {
         environment: &Environment,
     ) -> Result<Self, String> {
         let file = file(arguments, environment)?;
-        let begun = BegunWith::read(parts(&file), &flags(arguments), environment);
+        let begun = StartConfig::read(parts(&file), &flags(arguments), environment);
         Ok(Self {
             arguments: arguments.clone(),
             environment: environment.clone(),
-            begun: begun.map_err(|wrong| wrong.to_string())?,
+            at_start: begun.map_err(|wrong| wrong.to_string())?,
         })
     }
 
     /// As the process began.
     pub(crate) fn config(&self) -> &RunnerConfig {
-        self.begun.config()
+        self.at_start.config()
     }
 
     /// Reads the file again, and checks all of it.
@@ -48,7 +48,7 @@ impl Settings {
     /// Every mistake at once.
     pub(crate) fn again(&self) -> Result<ReadAgain, String> {
         let file = file(&self.arguments, &self.environment)?;
-        let now = self.begun.again(parts(&file));
+        let now = self.at_start.again(parts(&file));
         now.map_err(|wrong| wrong.to_string())
     }
 

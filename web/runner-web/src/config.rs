@@ -13,7 +13,7 @@ use config_core::{Diagnostics, Environment, Input};
 
 pub use checked::{ConfigFile, Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
 pub use file::{File, keys};
-pub use reread::{BegunWith, ReadAgain};
+pub use reread::{ReadAgain, StartConfig};
 use resolver::Resolver;
 pub use resolver::services_at;
 

@@ -105,7 +105,7 @@ pub(crate) async fn drain(
 /// notes nothing: it is not said to be lost.
 fn ended(note: Option<HandOverNote>) -> (DrainStatus, usize) {
     match note {
-        Some(HandOverNote::Begun { jobs }) => (DrainStatus::Over, jobs),
+        Some(HandOverNote::Leaving { jobs }) => (DrainStatus::Over, jobs),
         Some(HandOverNote::Asked) => (DrainStatus::Lost, 0),
         None => (DrainStatus::Over, 0),
     }

@@ -182,7 +182,7 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     .await;
     runner.stop().await;
     let runner = site.start().await;
-    let begun = HandOverNote::Begun { jobs: 1 };
+    let begun = HandOverNote::Leaving { jobs: 1 };
     assert_eq!(noted(&runner).await, Some(begun));
     // One that waits until none is under way says so before it is followed.
     let control = RoleControl::new("127.0.0.1:1");
@@ -196,6 +196,6 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     let asked = tokio::time::timeout(TIMEOUT, control.drain_asked()).await;
     asked.expect("nothing is under way");
     let found = runner.view.hand_over_of(2).await.unwrap();
-    assert_eq!(found, Some(HandOverNote::Begun { jobs: 0 }));
+    assert_eq!(found, Some(HandOverNote::Leaving { jobs: 0 }));
     runner.stop().await;
 }

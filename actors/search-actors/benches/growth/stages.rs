@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_secs(4);
 const QUIET_LONG: Duration = Duration::from_secs(8);
 
 /// Threads rest shortly: what they do is measured, not how long they wait.
-const RESTS: LearningRests = LearningRests {
+const SHORT_RESTS: LearningRests = LearningRests {
     settle_after: Duration::from_secs(24 * 3600),
     before_settling: 20,
     after_work: 0,
@@ -35,7 +35,7 @@ const RESTS: LearningRests = LearningRests {
 pub(crate) fn run(stage: &str, home: &Path, count: usize) {
     let data = home.join("data");
     let folders = [home.join("files")];
-    with_role_at(&data, RESTS, &folders, |registry| match stage {
+    with_role_at(&data, SHORT_RESTS, &folders, |registry| match stage {
         "grow" => grow(registry, home, count),
         _ => restart(registry),
     });

@@ -11,7 +11,7 @@ use crate::harness::{Home, Running, keys};
 const DOCUMENTS: usize = 230;
 
 /// Words are not learnt again while the test looks.
-const RESTS: LearningRests = LearningRests {
+const SHORT_RESTS: LearningRests = LearningRests {
     settle_after: std::time::Duration::from_secs(3_600),
     before_settling: 1_000,
     after_work: 0,
@@ -28,7 +28,7 @@ fn home() -> Home {
 }
 
 fn ready(home: &Home) -> Running {
-    let server = home.start_resting(&home.role("ServiceGraph"), RESTS);
+    let server = home.start_resting(&home.role("ServiceGraph"), SHORT_RESTS);
     server.eventually("it is learnt", || {
         server.health()[0]["concepts"]["state"] == "ready"
     });

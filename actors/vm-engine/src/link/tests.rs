@@ -1,6 +1,8 @@
 //! A hostile agent against the real connection: whatever it sends or does not read, the host's
 //! memory stays within bounds, the VM ends with a reason or goes on, and other VMs notice nothing.
 
+mod tars;
+
 use std::io::{Read as _, Write as _};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::channel;
@@ -74,6 +76,12 @@ impl Lab {
         let mut bytes = Vec::new();
         encode_to_host(channel, message, &mut bytes).unwrap();
         self.guest.write_all(&bytes).is_ok()
+    }
+
+    fn until_channels(&self, count: usize) {
+        while self.link.connection.channels.lock().len() < count {
+            std::thread::yield_now();
+        }
     }
 
     fn hello(&mut self) {
@@ -206,9 +214,7 @@ fn t5_a_frame_is_no_sign_of_life_and_a_guessed_pong_is_none() {
     let link = lab.link.clone();
     let asked = std::thread::spawn(move || link.ping(LONG));
     // The ping's channel is the one behind the execution's.
-    while lab.link.connection.channels.lock().len() < 2 {
-        std::thread::yield_now();
-    }
+    lab.until_channels(2);
     lab.breaks(ticket.0 + 1, &ToHost::Pong(4), "not sent");
     assert!(asked.join().unwrap().is_err());
     let honest = honest();
@@ -222,9 +228,7 @@ fn t5_credit_for_what_was_never_sent_ends_the_vm() {
     let mut lab = greeted();
     let link = lab.link.clone();
     let put = std::thread::spawn(move || link.put_tar("/w", &mut std::io::repeat(1), LONG));
-    while lab.link.connection.channels.lock().is_empty() {
-        std::thread::yield_now();
-    }
+    lab.until_channels(1);
     let credit = ToHost::Credit(WINDOW + 1);
     lab.say(FIRST, &credit);
     let (reason, detail) = lab.ended();
@@ -272,9 +276,7 @@ fn t5_a_tar_in_pieces_of_a_byte_costs_its_bytes_and_no_more() {
         }
     }
     let got = std::thread::spawn(move || link.get_tar("/w", &mut Standing(still), LONG));
-    while lab.link.connection.channels.lock().is_empty() {
-        std::thread::yield_now();
-    }
+    lab.until_channels(1);
     let mut frames = Vec::new();
     encode_to_host(FIRST, &ToHost::Data(b"x"[..].into()), &mut frames).unwrap();
     let many = frames.repeat(1000);
@@ -287,54 +289,6 @@ fn t5_a_tar_in_pieces_of_a_byte_costs_its_bytes_and_no_more() {
     assert!(memory().1.saturating_sub(before) < MOST / 4);
     drop(stand);
     assert!(got.join().unwrap().is_err());
-}
-
-/// A total deadline ended what was large on a slow disk, however well it went.
-#[test]
-fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends() {
-    let (idle, pause) = (Duration::from_secs(3), Duration::from_secs(1));
-    let mut lab = greeted();
-    let [putting, getting] = [lab.link.clone(), lab.link.clone()];
-    // The agent reads all; what is beyond the window waits for its credit.
-    let mut read = lab.guest.try_clone().unwrap();
-    std::thread::spawn(move || std::io::copy(&mut read, &mut std::io::sink()));
-    let tar = vec![1; usize::try_from(WINDOW).unwrap() + 5];
-    let put = std::thread::spawn(move || putting.put_tar("/w", &mut &tar[..], idle));
-    while lab.link.connection.channels.lock().is_empty() {
-        std::thread::yield_now();
-    }
-    let got = std::thread::spawn(move || {
-        let mut tar = Vec::new();
-        let summary = getting.get_tar("/w", &mut tar, idle);
-        summary.map(|_| tar)
-    });
-    while lab.link.connection.channels.lock().len() < 2 {
-        std::thread::yield_now();
-    }
-    for _ in 0..5 {
-        std::thread::park_timeout(pause);
-        lab.say(FIRST, &ToHost::Credit(1));
-        lab.say(FIRST + 1, &ToHost::Data(b"x"[..].into()));
-    }
-    lab.say(FIRST + 1, &ToHost::Finished(TarSummary::default()));
-    assert_eq!(got.join().unwrap().unwrap(), b"xxxxx");
-    // That it is done may be said only when all of it was sent.
-    let is_sent = || {
-        let channels = lab.link.connection.channels.lock();
-        let used = channels.get(&FIRST).map(|open| open.used);
-        matches!(used, Some(Use::TarIn { sent: true }))
-    };
-    while !is_sent() {
-        std::thread::yield_now();
-    }
-    lab.say(FIRST, &ToHost::Finished(TarSummary::default()));
-    put.join().unwrap().unwrap();
-
-    let still = Duration::from_millis(50);
-    let refused = lab.link.get_tar("/w", &mut std::io::sink(), still);
-    assert!(matches!(refused, Err(MachineError::Silent(idle)) if idle == still));
-    let refused = lab.link.put_tar("/w", &mut std::io::repeat(1), still);
-    assert!(matches!(refused, Err(MachineError::Silent(idle)) if idle == still));
 }
 
 /// A message of any kind, on a channel that is in use more often than not.

@@ -45,8 +45,8 @@ fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-/// Holds off the tests that look at all command lines while one gives the secret on its own, and the
-/// reverse, whichever processes they are in.
+/// Holds off the tests that look at all command lines while one gives the secret on its own, and
+/// the reverse, whichever processes they are in.
 fn alone_with_command_lines() -> std::fs::File {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-lines.lock");
     let file = std::fs::File::create(path).unwrap();

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest request line that is read.
-const LONGEST: u64 = 4096;
+const MAX_LINE: u64 = 4096;
 
 /// Serves `folder` on a free port until this process ends.
 ///
@@ -38,11 +38,11 @@ fn answer(stream: TcpStream, folder: &Path) -> std::io::Result<()> {
     stream.set_write_timeout(Some(IO_TIMEOUT))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
-    reader.by_ref().take(LONGEST).read_line(&mut line)?;
+    reader.by_ref().take(MAX_LINE).read_line(&mut line)?;
     let mut header = String::from("-");
     while header.trim_end() != "" {
         header.clear();
-        reader.by_ref().take(LONGEST).read_line(&mut header)?;
+        reader.by_ref().take(MAX_LINE).read_line(&mut header)?;
     }
     let mut stream = stream;
     let asked = line

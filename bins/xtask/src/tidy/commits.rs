@@ -5,7 +5,7 @@ use crate::project::Project;
 use crate::shell;
 
 /// The longest subject, in characters.
-const LONGEST: usize = 72;
+const MAX_SUBJECT: usize = 72;
 
 /// Where commits are taken to be published, the first that there is.
 const UPSTREAM: [&str; 3] = ["@{upstream}", "origin/HEAD", "main"];
@@ -39,8 +39,8 @@ fn check_log(log: &str) -> Vec<Finding> {
 fn wrong(subject: &str) -> Option<String> {
     let length = subject.chars().count();
     let first = subject.split([' ', ':']).next().unwrap_or_default();
-    if length > LONGEST {
-        let text = format!("its subject has {length} characters: {LONGEST} at most");
+    if length > MAX_SUBJECT {
+        let text = format!("its subject has {length} characters: {MAX_SUBJECT} at most");
         return Some(text);
     }
     first
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn i14_long_and_unfinished_subjects_are_refused() {
-        let fits = "é".repeat(LONGEST);
+        let fits = "é".repeat(MAX_SUBJECT);
         let log = format!(
             "a1 {fits}\nb2 {fits}x\nc3 WIP\nd4 wip: search\ne5 Wipe what a run left\nf6 Add a page\n"
         );

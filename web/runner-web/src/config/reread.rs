@@ -9,7 +9,7 @@ use super::file::keys;
 const TAKEN_UP: &str = "vm_hosts";
 
 /// What a process began with: flags and variables stay as they are, the file may change.
-pub struct BegunWith {
+pub struct StartConfig {
     written: Written,
     config: RunnerConfig,
     flags: Flags,
@@ -24,7 +24,7 @@ pub struct ReadAgain {
     pub at_restart: Vec<String>,
 }
 
-impl BegunWith {
+impl StartConfig {
     /// The configuration that is in force.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ mod tests {
         };
         let begun = "max_jobs = 2\nlog_level = \"info\"\n[vm_hosts.east]\nurl = \"http://east.test\"\n[vars]\nA = \"1\"\n";
         let file = |text: &'static str| ("runner.toml", text.as_bytes(), Path::new("/etc/orrery"));
-        let begun = BegunWith::read(file(begun), &flags, &variables).unwrap();
+        let begun = StartConfig::read(file(begun), &flags, &variables).unwrap();
         for (text, hosts, at_restart) in [
             (
                 "max_jobs = 2\n[vars]\nA = \"1\"\n[vm_hosts.west]\nurl = \"http://west.test\"\n[vm_hosts.east]\nurl = \"http://east.test\"\n",
