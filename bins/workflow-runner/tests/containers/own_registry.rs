@@ -33,7 +33,9 @@ jobs:
             docker pull --quiet $R/tool:$one > /dev/null && docker create --name c$one $R/tool:$one x > /dev/null
             docker cp c$one:/made - | tar -xO
           done
-          docker logout forge.example; docker pull $R/tool:1 > out 2>&1 || echo "nobody without a token"
+          # Each program has a file of its own.
+          docker logout forge.example; podman logout forge.example
+          docker pull $R/tool:1 > out 2>&1 || echo "nobody without a token"
 "#;
 
 #[test]
