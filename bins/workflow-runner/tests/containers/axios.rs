@@ -122,10 +122,7 @@ fn i17_axios_reaches_what_the_machine_may_and_the_gateway() {
     ] {
         assert!(log.contains(&line), "{line} in {log}");
     }
-    for (text, times) in [
-        ("total_count", 2),
-        ("the token is of acme/rocket only", 2),
-    ] {
+    for (text, times) in [("total_count", 2), ("the token is of acme/rocket only", 2)] {
         assert_eq!(log.matches(text).count(), times, "{text} in {log}");
     }
 }

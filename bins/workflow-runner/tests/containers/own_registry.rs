@@ -61,7 +61,8 @@ fn i17_images_are_pushed_to_the_forge_s_registry_with_the_token_of_the_job() {
     ] {
         assert!(log.contains(part), "{part} in {log}");
     }
-    assert_eq!(log.matches("made in a job").count(), 3, "{log}");
+    let shown = "\"text\":\"made in a job\"";
+    assert_eq!(log.matches(shown).count(), 3, "{log}");
     let asked = site.asked();
     let images: Vec<_> = asked
         .iter()
