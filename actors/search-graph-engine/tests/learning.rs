@@ -236,3 +236,44 @@ fn empty_and_tiny_corpora_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn i16_parts_of_a_document_teach_one_by_one_and_give_it_one_vector() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let learnt = |documents_read: usize, parts: usize| {
+        let mut writer = CorpusWriter::create(&folder.path().join("tokens")).expect("a file");
+        let mut reader = TermReader::default();
+        for (key, title, body) in documents(documents_read) {
+            let (title, body) = (reader.read(&title, 100), reader.read(&body, 1_000));
+            for _ in 0..parts {
+                writer.add(&key, &title, &body).expect("a part");
+            }
+        }
+        learn(Learner::begin(
+            writer.finish().expect("a corpus"),
+            options(),
+        ))
+    };
+    let space = learnt(30, 7);
+    assert_eq!(space.len(), 30);
+    assert!(space.is_ready(), "210 parts of 30 documents teach enough");
+    assert_eq!(space.scan_depth(), 15, "half of the documents");
+    // The same as if the document were read as a whole, with its title once.
+    let mut reader = TermReader::default();
+    for (key, title, body) in documents(30) {
+        let (mut terms, body) = (reader.read(&title, 100), reader.read(&body, 1_000));
+        (0..7).for_each(|_| terms.extend(body.iter().cloned()));
+        let whole = space.document_vector(&terms).expect("a direction");
+        assert!(
+            space.cosine(&whole, &key).expect("a vector") > 0.999,
+            "{key}"
+        );
+    }
+    let path = folder.path().join("space");
+    std::fs::write(&path, bytes(&space)).expect("written");
+    let kept = ConceptSpace::open(&path).expect("the space");
+    assert!(kept.is_ready() && kept.len() == 30);
+    assert!(!learnt(30, 6).is_ready(), "too few parts");
+    assert!(!learnt(19, 20).is_ready(), "too few documents");
+    assert_eq!(learnt(240, 1).scan_depth(), 100);
+}

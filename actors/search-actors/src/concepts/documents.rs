@@ -9,6 +9,8 @@ pub(super) struct IndexedDocument {
     pub(super) key: String,
     pub(super) hash: ContentHash,
     pub(super) title: String,
+    /// Of its file, in bytes.
+    pub(super) size: u64,
 }
 
 impl From<DocumentRecord> for IndexedDocument {
@@ -16,6 +18,7 @@ impl From<DocumentRecord> for IndexedDocument {
         Self {
             key: record.key,
             hash: record.file.hash,
+            size: record.file.size,
             title: record.title,
         }
     }

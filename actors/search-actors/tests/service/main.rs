@@ -9,6 +9,7 @@ mod harness;
 mod learning;
 mod limits;
 mod meant_words;
+mod passages;
 mod reranking;
 mod revisions;
 mod shown;

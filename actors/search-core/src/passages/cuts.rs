@@ -3,6 +3,8 @@
 //! The index says in which passages a word stands, so the cut has to be the same whenever a text is
 //! read: it depends on the text alone.
 
+use std::ops::Range;
+
 /// Bytes from which on a passage ends at the next seam.
 const ENOUGH: usize = 700;
 
@@ -51,6 +53,21 @@ pub fn passage_starts(text: &str) -> Vec<usize> {
         is_behind_gap = line.trim_ascii().is_empty();
     }
     starts
+}
+
+/// The passages of a text, one behind the other: all of it. A short text is one passage.
+#[must_use]
+pub(super) fn passages(text: &str) -> Vec<Range<usize>> {
+    let starts = passage_starts(text);
+    let begins = std::iter::once(0).chain(starts.iter().copied());
+    let ends = starts.iter().copied().chain([text.len()]);
+    begins.zip(ends).map(|(begin, end)| begin..end).collect()
+}
+
+/// Some `most` of the numbers below `count`, from 0 on in even steps; all where they are no more.
+pub(super) fn evenly(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let chosen = count.min(most);
+    (0..chosen).map(move |number| number * count / chosen)
 }
 
 /// Whether a line is a heading, or stands at the margin behind an empty line.
@@ -108,6 +125,16 @@ mod tests {
         );
     }
 
+    #[test]
+    fn i16_many_passages_are_chosen_evenly() {
+        let chosen = |count| evenly(count, 16).collect::<Vec<_>>();
+        assert_eq!(chosen(0), Vec::<usize>::new());
+        assert_eq!(chosen(16), (0..16).collect::<Vec<_>>());
+        assert_eq!(chosen(32), (0..16).map(|at| 2 * at).collect::<Vec<_>>());
+        let of_some = chosen(17);
+        assert_eq!((of_some.len(), of_some[0], of_some[15]), (16, 0, 15));
+    }
+
     proptest! {
         #[test]
         fn i16_any_text_is_cut_into_bounded_passages(
@@ -115,7 +142,11 @@ mod tests {
             times in 1_usize..40,
         ) {
             let text = parts.concat().repeat(times);
+            let all = passages(&text);
+            let joined: String = all.iter().map(|range| &text[range.clone()]).collect();
+            prop_assert_eq!(&joined, &text);
             let starts = passage_starts(&text);
+            prop_assert_eq!(all.len(), starts.len() + 1);
             let most = MOST * (1 + text.len() / (ENOUGH * MAX_PASSAGES));
             prop_assert!(starts.len() <= 2 * MAX_PASSAGES);
             let mut before = 0;

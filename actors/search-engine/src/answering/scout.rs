@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH, Spread};
+use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, Spread};
 
 /// What one source's vectors say.
 pub(super) struct ScoutResult {
@@ -45,7 +45,7 @@ impl ScoutResult {
             terms.any(|(term, _)| space.words().find(term).is_some())
         };
         let finds_more = finds_more && is_known();
-        let depth = if finds_more { SCAN_DEPTH } else { 0 };
+        let depth = if finds_more { space.scan_depth() } else { 0 };
         let surveyed = (finds_more || compares).then(|| space.survey(&vector, depth));
         let (near, spread) = surveyed.unzip();
         Some(Self {

@@ -90,7 +90,8 @@ impl CorpusWriter {
         })
     }
 
-    /// Adds a document. A key that was added before gives a second document.
+    /// Adds a document, or the next part of the last one, which has the same key. A key that was
+    /// added earlier gives a second document.
     ///
     /// # Errors
     /// The disk refuses, or there are too many documents.

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use rustc_hash::FxHashMap;
 
 use super::batch::{Batch, gram_share};
-use super::corpus::{Corpus, DocumentTokens};
+use super::corpus::{Corpus, DocumentTokens, MAX_DOCUMENT_TERMS};
 use super::error::LearningError;
 use super::options::{BATCH, LearnOptions};
 use super::pairs::Pair;
@@ -270,10 +270,11 @@ impl Learner {
             builder.add_gram(row);
         }
         Placement {
-            space: ConceptSpace::new(builder.finish()),
+            space: ConceptSpace::new(builder.finish(), self.corpus.len()),
             places: Vec::new(),
             corpus: self.corpus,
             next: 0,
+            open: OpenDocument::default(),
             document: self.document,
         }
     }
@@ -307,11 +308,35 @@ pub struct Placement {
     places: Vec<u32>,
     corpus: Corpus,
     next: usize,
+    /// The document whose parts are being read.
+    open: OpenDocument,
     document: DocumentTokens,
 }
 
+/// The words of a document, gathered from the parts that follow each other in the corpus.
+#[derive(Debug, Default)]
+struct OpenDocument {
+    key: String,
+    counts: FxHashMap<u16, u32>,
+    tokens: usize,
+}
+
+impl OpenDocument {
+    /// Adds a part; the title counts once.
+    fn add(&mut self, part: &DocumentTokens) {
+        let is_first = self.tokens == 0;
+        let tokens = &part.tokens[if is_first { 0 } else { part.title }..];
+        let left = MAX_DOCUMENT_TERMS.saturating_sub(self.tokens);
+        for &token in tokens.iter().take(left) {
+            *self.counts.entry(token).or_default() += 1;
+        }
+        self.tokens += tokens.len();
+    }
+}
+
 impl Placement {
-    /// Gives the next 512 documents their vectors; says whether any are left.
+    /// Reads the next 512 documents, or parts of them, and gives documents their vectors; says
+    /// whether any are left.
     ///
     /// # Errors
     /// The token file cannot be read.
@@ -322,22 +347,36 @@ impl Placement {
                 .map(|term| self.space.words().find(&term.text).expect("it was added"))
                 .collect();
         }
-        let mut counts: FxHashMap<u16, u32> = FxHashMap::default();
         let end = self.corpus.len().min(self.next + DOCUMENTS_A_STEP);
         for number in self.next..end {
             self.corpus.read(number, &mut self.document)?;
-            counts.clear();
-            for &token in &self.document.tokens {
-                *counts.entry(token).or_default() += 1;
+            if number == 0 || self.document.key != self.open.key {
+                self.place();
+                self.open.key.clone_from(&self.document.key);
             }
-            let bag = counts
-                .iter()
-                .map(|(token, count)| (self.places[usize::from(*token)], document_weight(*count)));
-            let vector = self.space.words().vector(bag.collect());
-            self.space.place(&self.document.key, vector.as_ref());
+            self.open.add(&self.document);
         }
         self.next = end;
-        Ok(end < self.corpus.len())
+        let is_over = end == self.corpus.len();
+        if is_over {
+            self.place();
+        }
+        Ok(!is_over)
+    }
+
+    /// Gives the document that was read last its vector.
+    fn place(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        // Before the first document, and behind the last.
+        if open.counts.is_empty() && open.key.is_empty() {
+            return;
+        }
+        let bag = open
+            .counts
+            .iter()
+            .map(|(token, count)| (self.places[usize::from(*token)], document_weight(*count)));
+        let vector = self.space.words().vector(bag.collect());
+        self.space.place(&open.key, vector.as_ref());
     }
 
     /// Gives the remaining documents their vectors; the space is ready.

@@ -26,6 +26,7 @@ impl ConceptSpace {
         let (words, documents) = (&*self.words, &self.documents);
         let mut head = self.changes.to_le_bytes().to_vec();
         head.extend_from_slice(&words.unknown_weight.to_le_bytes());
+        head.extend_from_slice(&self.taught_by.to_le_bytes());
         let mut writer = ColumnWriter::new(output, KIND)?;
         let columns: [&[u8]; 8] = [
             &head,
@@ -71,7 +72,7 @@ impl ConceptSpace {
             document_factors,
             document_vectors,
         ] = columns;
-        let (changes, unknown_weight) = read_head(&head)?;
+        let (changes, unknown_weight, taught_by) = read_head(&head)?;
         let words = WordTable {
             terms: texts(term_ends, term_text),
             vectors,
@@ -94,6 +95,7 @@ impl ConceptSpace {
             words: Arc::new(words),
             documents: DocumentTable::new(documents),
             changes,
+            taught_by,
         })
     }
 }
@@ -102,13 +104,17 @@ fn texts(ends: Column, text: Column) -> Texts {
     Texts { ends, text }
 }
 
-fn read_head(head: &[u8]) -> Result<(u64, f32), SpaceError> {
+/// What has changed, the weight of unknown words, and what taught: 0 where an earlier version wrote
+/// the file, which learnt from documents alone.
+fn read_head(head: &[u8]) -> Result<(u64, f32, u64), SpaceError> {
     let (changes, rest) = head
         .split_first_chunk()
         .ok_or(SpaceError::Damaged("its head is too short"))?;
     let weight = rest.first_chunk().map(|bytes| f32::from_le_bytes(*bytes));
+    let taught_by = rest.get(4..).and_then(|rest| rest.first_chunk());
+    let taught_by = taught_by.map_or(0, |bytes| u64::from_le_bytes(*bytes));
     match weight.filter(|weight| weight.is_finite()) {
-        Some(weight) => Ok((u64::from_le_bytes(*changes), weight)),
+        Some(weight) => Ok((u64::from_le_bytes(*changes), weight, taught_by)),
         None => Err(SpaceError::Damaged("its words cannot be")),
     }
 }

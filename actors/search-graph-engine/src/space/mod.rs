@@ -30,10 +30,13 @@ use crate::learning::document_weight;
 use crate::math::WIDTH;
 use documents::DocumentTable;
 
-/// With fewer documents the corpus teaches too little: search stays lexical.
+/// With fewer documents, or passages of them, the corpus teaches too little: search stays lexical.
 pub const MIN_DOCUMENTS: usize = 200;
 
-/// Documents found by [`ConceptSpace::scan`] that are worth ranking beside the lexical ones.
+/// With fewer documents their vectors say too little beside the words, whatever was learnt from.
+pub const MIN_LONG_DOCUMENTS: usize = 20;
+
+/// Most documents found by [`ConceptSpace::scan`] that are worth ranking beside the lexical ones.
 pub const SCAN_DEPTH: usize = 100;
 
 /// Parts of a document that changes are counted in.
@@ -46,14 +49,17 @@ pub struct ConceptSpace {
     documents: DocumentTable,
     /// What has changed since the words were learnt, in [parts](DOCUMENT) of a document.
     changes: u64,
+    /// Documents, or passages of them, that the words were learnt from.
+    taught_by: u64,
 }
 
 impl ConceptSpace {
-    pub(crate) fn new(words: WordTable) -> Self {
+    pub(crate) fn new(words: WordTable, taught_by: usize) -> Self {
         Self {
             words: Arc::new(words),
             documents: DocumentTable::default(),
             changes: 0,
+            taught_by: taught_by as u64,
         }
     }
 
@@ -75,10 +81,19 @@ impl ConceptSpace {
         self.len() == 0
     }
 
-    /// Whether there are enough documents to rank by concepts.
+    /// Whether there are enough documents to rank by concepts, or fewer long ones, of which the
+    /// passages taught enough.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.len() >= MIN_DOCUMENTS
+        let taught_by = self.taught_by >= MIN_DOCUMENTS as u64;
+        self.len() >= MIN_DOCUMENTS || (taught_by && self.len() >= MIN_LONG_DOCUMENTS)
+    }
+
+    /// Documents found by [`scan`](Self::scan) that are worth ranking beside the lexical ones: not
+    /// more than half of a small source.
+    #[must_use]
+    pub fn scan_depth(&self) -> usize {
+        SCAN_DEPTH.min(self.len() / 2)
     }
 
     /// Whether so much has changed since the words were learnt that they should be learnt anew,

@@ -1,9 +1,28 @@
 //! Learning: the first vectors from nothing, short refreshes, and what a stop leaves to go on with.
 
+use search_core::passages::{about_parts, learnt_parts};
+
 use super::*;
 use crate::concepts::known::ContentHash;
 
+/// A part of a document with fewer terms teaches nothing.
+const MIN_PART_TERMS: usize = 8;
+
 impl ConceptWorker {
+    /// Whether there is enough to learn from: documents, or fewer with enough passages as far as
+    /// sizes tell. What turned out to be too little is looked at again when a tenth more is there.
+    pub(super) fn is_enough(&self, snapshot: &IndexSnapshot) -> Result<bool, ConceptError> {
+        let count = snapshot.document_count();
+        if count >= MIN_DOCUMENTS as u64 || count < MIN_LONG_DOCUMENTS as u64 {
+            return Ok(count >= MIN_DOCUMENTS as u64);
+        }
+        let sizes: Vec<u64> = in_order(snapshot)
+            .map(|listed| listed.map(|listed| listed.size))
+            .collect::<Result<_, _>>()?;
+        let about = about_parts(sizes);
+        Ok(about >= MIN_DOCUMENTS as u64 && about > self.too_few + self.too_few / 10)
+    }
+
     /// Waits until no other source learns.
     pub(super) fn lock_learning<'l>(
         &self,
@@ -32,6 +51,12 @@ impl ConceptWorker {
         let learner = match self.stopped() {
             Some(learner) => learner,
             None => match self.read_first(snapshot, root)? {
+                Ok(corpus) if corpus.len() < MIN_DOCUMENTS => {
+                    let sizes = list(snapshot)?.into_iter().map(|listed| listed.size);
+                    self.too_few = about_parts(sizes);
+                    self.saved.remove("tokens");
+                    return Ok(Ok(()));
+                }
                 Ok(corpus) => Learner::begin(corpus, LearnOptions::default()),
                 Err(ended) => return Ok(Err(ended)),
             },
@@ -106,8 +131,12 @@ impl ConceptWorker {
                 self.put_graph(&listed.key, &contribution)?;
             }
             let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
-            let body = self.reader.read(&document.body, MAX_TERMS);
-            writer.add(&listed.key, title, body)?;
+            for (number, part) in learnt_parts(&document.body, total).into_iter().enumerate() {
+                let body = self.reader.read(&document.body[part], MAX_TERMS);
+                if number == 0 || body.len() >= MIN_PART_TERMS {
+                    writer.add(&listed.key, &title, &body)?;
+                }
+            }
         }
         Ok(Ok(writer.finish()?))
     }

@@ -28,7 +28,7 @@ use search_graph_engine::graph::{ConceptGraph, Contribution, DocumentFacts, Sugg
 use search_graph_engine::journal::Journal;
 use search_graph_engine::key_hash;
 use search_graph_engine::learning::{Corpus, CorpusWriter, LearnOptions, Learner, TermReader};
-use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS};
+use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS, MIN_LONG_DOCUMENTS};
 
 use super::documents::{IndexedDocument, in_order, list};
 use super::duty::ConceptDuty;
@@ -103,6 +103,8 @@ pub(super) struct ConceptWorker {
     /// Larger files are not indexed, and not read.
     max_file_bytes: u64,
     pace: LearningPace,
+    /// How many parts the documents have, by their sizes, where too few turned out to be there.
+    too_few: u64,
     reader: TermReader,
     reported: Instant,
     /// How long it took to follow the index last.
@@ -141,6 +143,7 @@ impl ConceptWorker {
             model_error: None,
             extraction: None,
             pace: LearningPace::new(),
+            too_few: 0,
             reader: TermReader::default(),
             reported: Instant::now(),
             followed: Duration::ZERO,
@@ -319,8 +322,7 @@ impl ConceptWorker {
         let limit = self.settings.limits.of_learning(snapshot.document_count());
         let is_whole = is_whole && limit.1.is_none();
         self.handle.set_limit(limit);
-        let is_enough = snapshot.document_count() >= MIN_DOCUMENTS as u64;
-        if is_whole && self.space.is_none() && is_enough {
+        if is_whole && self.space.is_none() && self.is_enough(snapshot)? {
             if self.learn_first(snapshot, root)?.is_err() {
                 return Ok(Err(Cancelled));
             }
