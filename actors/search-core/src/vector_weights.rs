@@ -30,21 +30,37 @@ impl VectorWeights {
         model: 0.0,
     };
 
-    /// A model that is trusted, beside learnt vectors. Of prose each knows what the other does
-    /// not. People's words for code differ from the code's own, from which the others learn.
+    /// A model that is trusted, beside learnt vectors, for documents of which this share, from 0
+    /// to 1, is one passage. Of prose each knows what the other does not. People's words for code
+    /// differ from the code's own, from which the others learn; but of a file of many functions
+    /// its words, names and places say more than a model that has read each by itself.
     #[must_use]
-    pub const fn with_model(kind: ContentKind) -> Self {
-        match kind {
-            ContentKind::Code => Self {
-                learnt: 0.05,
-                model: 0.85,
-            },
-            _ => Self {
-                learnt: 0.2,
-                model: 0.4,
-            },
+    pub fn with_model(kind: ContentKind, short: f32) -> Self {
+        let (of_short, of_long) = match kind {
+            ContentKind::Code => (Self::SHORT_CODE, Self::LONG_CODE),
+            _ => (Self::PROSE, Self::PROSE),
+        };
+        let between = |of_short: f32, of_long: f32| short * of_short + (1.0 - short) * of_long;
+        Self {
+            learnt: between(of_short.learnt, of_long.learnt),
+            model: between(of_short.model, of_long.model),
         }
     }
+
+    const PROSE: Self = Self {
+        learnt: 0.2,
+        model: 0.4,
+    };
+
+    const SHORT_CODE: Self = Self {
+        learnt: 0.05,
+        model: 0.85,
+    };
+
+    const LONG_CODE: Self = Self {
+        learnt: 0.1,
+        model: 0.4,
+    };
 
     /// Both together.
     #[must_use]
@@ -150,7 +166,7 @@ mod tests {
         assert_eq!(trust(100, |_| 0.5), 0.0);
         assert!(trust(100, scattered) < 0.5, "{}", trust(100, scattered));
         assert_eq!(trust(100, |number| 1.0 - f32::from(number) / 100.0), 0.0);
-        let weights = VectorWeights::with_model(ContentKind::Code);
+        let weights = VectorWeights::with_model(ContentKind::Code, 1.0);
         assert_eq!(weights.for_document(true, true, 0.0), VectorWeights::LEARNT);
         assert_eq!(weights.for_document(false, true, 0.0), VectorWeights::NONE);
     }
@@ -167,7 +183,7 @@ mod tests {
         assert!(by_share.is_sorted(), "{by_share:?}");
         assert_eq!(by_share[4..], [1.0, 1.0]);
         for kind in [ContentKind::Prose, ContentKind::Code] {
-            let full = VectorWeights::with_model(kind);
+            let full = VectorWeights::with_model(kind, 1.0);
             let weights = by_share.map(|trust| full.for_document(true, true, trust));
             assert!(weights.is_sorted_by(|a, b| a.model <= b.model && a.learnt >= b.learnt));
             assert_eq!(weights[5], full);
@@ -185,8 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn i16_of_long_files_of_code_a_model_decides_less() {
+        let parts = |kind, short| {
+            let weights = VectorWeights::with_model(kind, short);
+            (weights.learnt, weights.model)
+        };
+        assert_eq!(parts(ContentKind::Code, 1.0), (0.05, 0.85));
+        let models = [1.0, 0.9, 0.5, 0.1, 0.0].map(|short| parts(ContentKind::Code, short).1);
+        assert!(models.is_sorted_by(|a, b| a > b), "{models:?}");
+        for kind in [ContentKind::Prose, ContentKind::Data] {
+            assert_eq!(parts(kind, 1.0), (0.2, 0.4));
+            assert_eq!(parts(kind, 0.0), (0.2, 0.4));
+        }
+    }
+
+    #[test]
     fn i16_what_a_document_lacks_the_other_vectors_have() {
-        let weights = VectorWeights::with_model(ContentKind::Prose);
+        let weights = VectorWeights::with_model(ContentKind::Prose, 1.0);
         assert_eq!(
             weights.for_document(true, false, 1.0),
             VectorWeights::LEARNT
@@ -214,7 +245,7 @@ mod tests {
             prop_assert_eq!(trust.to_bits(), of(&turned).to_bits());
             prop_assert!((0.0..=1.0).contains(&trust));
             for kind in [ContentKind::Prose, ContentKind::Code] {
-                let weights = VectorWeights::with_model(kind).for_document(true, true, trust);
+                let weights = VectorWeights::with_model(kind, 1.0).for_document(true, true, trust);
                 prop_assert!(weights.sum() < 0.96 && weights.learnt >= 0.0);
             }
         }

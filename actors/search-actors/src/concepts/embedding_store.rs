@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::document::ContentKind;
 use search_graph_engine::embedding::{
-    EmbeddedContent, Embedding, EmbeddingFile, EmbeddingIndex, SourceEmbeddings,
+    DocumentEmbedding, EmbeddedContent, EmbeddedPassage, EmbeddingFile, EmbeddingIndex,
+    SourceEmbeddings, TextDigest,
 };
 
 use super::documents::IndexedDocument;
@@ -14,6 +15,7 @@ use super::error::ConceptError;
 use super::files::ConceptFiles;
 use super::known::ContentHash;
 use super::models::Model;
+use super::passage_cache::PassageCache;
 
 /// First and longest pause after failures.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -21,9 +23,52 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::fr
 /// What was made of a content.
 pub(super) struct MadeEmbedding {
     kind: ContentKind,
-    embedding: Embedding,
+    embedding: DocumentEmbedding,
+    /// Of the texts that were embedded, a passage each.
+    digests: Box<[TextDigest]>,
     /// The place of the file that holds it; none yet where it is new.
     file: Option<usize>,
+}
+
+impl MadeEmbedding {
+    fn of(made: EmbeddedContent, file: Option<usize>) -> Self {
+        let digests = made.passages.iter().map(|passage| passage.digest).collect();
+        let passages = made.passages.into_iter().map(|passage| passage.embedding);
+        Self {
+            kind: made.kind,
+            embedding: DocumentEmbedding::new(passages, made.is_whole),
+            digests,
+            file,
+        }
+    }
+
+    /// Its passages, with the digests of their texts.
+    pub(super) fn passages(&self) -> impl Iterator<Item = EmbeddedPassage> + '_ {
+        let embeddings = self.embedding.embeddings().iter();
+        let passages = self.digests.iter().zip(embeddings);
+        passages.map(|(digest, embedding)| EmbeddedPassage {
+            digest: *digest,
+            embedding: embedding.clone(),
+        })
+    }
+
+    fn content(&self, hash: &ContentHash) -> EmbeddedContent {
+        EmbeddedContent {
+            hash: *hash,
+            kind: self.kind,
+            passages: self.passages().collect(),
+            is_whole: self.embedding.is_whole(),
+        }
+    }
+}
+
+/// What of a content is not embedded yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lack {
+    Nothing,
+    /// Its first passage is, or its beginning by an earlier version.
+    Passages,
+    All,
 }
 
 /// What the model has made so far.
@@ -31,6 +76,10 @@ pub(super) struct MadeEmbedding {
 pub(super) struct EmbeddingStore {
     pub(super) model: Option<Model>,
     pub(super) by_hash: FxHashMap<ContentHash, MadeEmbedding>,
+    /// Passages of contents that have changed.
+    pub(super) former: PassageCache,
+    /// Contents of which all passages are embedded that are to be.
+    whole: u64,
     /// The files that hold it.
     files: Vec<KeptFile>,
     /// Whether there are files of another model.
@@ -56,9 +105,46 @@ impl EmbeddingStore {
         self.interrupted
     }
 
-    /// Documents that have an embedding.
+    /// Contents that have an embedding.
     pub(super) fn count(&self) -> u64 {
         self.by_hash.len() as u64
+    }
+
+    /// Those of which all passages are embedded that are to be.
+    pub(super) fn whole(&self) -> u64 {
+        self.whole
+    }
+
+    /// What a content lacks.
+    pub(super) fn lacks(&self, hash: &ContentHash) -> Lack {
+        match self.by_hash.get(hash) {
+            None => Lack::All,
+            Some(made) if made.embedding.is_whole() => Lack::Nothing,
+            Some(_) => Lack::Passages,
+        }
+    }
+
+    fn count_whole(&mut self) {
+        let whole = |made: &&MadeEmbedding| made.embedding.is_whole();
+        self.whole = self.by_hash.values().filter(whole).count() as u64;
+    }
+
+    /// Leaves what is none of the contents `listed`; says how many went. Their passages are
+    /// remembered: a changed document has most of them still.
+    pub(super) fn retain(&mut self, listed: &FxHashSet<&ContentHash>) -> usize {
+        let (before, former) = (self.by_hash.len(), &mut self.former);
+        self.by_hash.retain(|hash, made| {
+            let stays = listed.contains(hash);
+            if !stays {
+                former.remember(made.passages());
+            }
+            stays
+        });
+        self.count_whole();
+        let gone = before - self.by_hash.len();
+        self.unsaved |= gone > 0;
+        self.unpublished += gone;
+        gone
     }
 
     /// The model failed: it is left alone for so long.
@@ -89,13 +175,12 @@ impl EmbeddingStore {
     }
 
     /// Puts what was made of a content.
-    pub(super) fn put(&mut self, hash: ContentHash, kind: ContentKind, embedding: Embedding) {
-        let made = MadeEmbedding {
-            kind,
-            embedding,
-            file: None,
-        };
-        self.by_hash.insert(hash, made);
+    pub(super) fn put(&mut self, made: EmbeddedContent) {
+        let hash = made.hash;
+        self.whole += u64::from(made.is_whole);
+        let former = self.by_hash.insert(hash, MadeEmbedding::of(made, None));
+        let was_whole = former.is_some_and(|former| former.embedding.is_whole());
+        self.whole -= u64::from(was_whole);
         self.unsaved = true;
         self.unpublished += 1;
     }
@@ -103,6 +188,8 @@ impl EmbeddingStore {
     /// Everything is to be made anew, by a model of another width.
     pub(super) fn forget(&mut self, width: usize) {
         self.by_hash.clear();
+        self.former.clear();
+        self.whole = 0;
         self.width = width;
         self.unsaved = true;
         self.unpublished = 1;
@@ -117,6 +204,7 @@ impl EmbeddingStore {
             match self.by_hash.get(&listed.hash) {
                 Some(made) => {
                     code += usize::from(made.kind == ContentKind::Code);
+                    complete &= made.embedding.is_whole();
                     index.put(&listed.key, made.embedding.clone());
                 }
                 None => complete = false,
@@ -154,13 +242,8 @@ impl EmbeddingStore {
         let is_written =
             |made: &MadeEmbedding| made.file.is_none_or(|place| rewritten.contains(&place));
         let written = self.by_hash.iter().filter(|(_, made)| is_written(made));
-        let contents: Vec<EmbeddedContent> = written
-            .map(|(hash, made)| EmbeddedContent {
-                hash: *hash,
-                kind: made.kind,
-                embedding: made.embedding.clone(),
-            })
-            .collect();
+        let contents: Vec<EmbeddedContent> =
+            written.map(|(hash, made)| made.content(hash)).collect();
         saved.create()?;
         let places = self.files.len();
         if !contents.is_empty() {
@@ -182,18 +265,9 @@ impl EmbeddingStore {
         let place = Some(self.files.len());
         // What is in memory is as good where it cannot be mapped; it is written again then.
         if let Ok(file) = EmbeddingFile::open(&saved.path(&name)) {
-            for EmbeddedContent {
-                hash,
-                kind,
-                embedding,
-            } in file.contents()
-            {
-                let made = MadeEmbedding {
-                    kind,
-                    embedding,
-                    file: place,
-                };
-                self.by_hash.insert(hash, made);
+            for made in file.contents() {
+                let hash = made.hash;
+                self.by_hash.insert(hash, MadeEmbedding::of(made, place));
             }
         }
         self.files.push(KeptFile { name, contents });
@@ -224,20 +298,17 @@ impl EmbeddingStore {
         self.files = read.files;
         self.has_others = read.has_others;
         let contents = read.by_hash.into_iter();
-        let made = contents.map(|(hash, (place, one))| {
-            let made = MadeEmbedding {
-                kind: one.kind,
-                embedding: one.embedding,
-                file: Some(place),
-            };
-            (hash, made)
-        });
+        let made =
+            contents.map(|(hash, (place, made))| (hash, MadeEmbedding::of(made, Some(place))));
         self.by_hash = made.collect();
+        self.count_whole();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use search_graph_engine::embedding::Embedding;
+
     use super::*;
 
     const MODEL: [u8; 32] = [7; 32];
@@ -246,8 +317,18 @@ mod tests {
         [number; 16]
     }
 
-    fn embedding(number: u8) -> Embedding {
-        Embedding::new(&[1.0, f32::from(number) / 64.0])
+    /// A content of one passage, or of two.
+    fn made(number: u8, kind: ContentKind, passages: u8) -> EmbeddedContent {
+        let passage = |at: u8| EmbeddedPassage {
+            digest: [number + at; 16],
+            embedding: Embedding::new(&[1.0, f32::from(number + at) / 64.0]),
+        };
+        EmbeddedContent {
+            hash: hash(number),
+            kind,
+            passages: (0..passages).map(passage).collect(),
+            is_whole: number != 9,
+        }
     }
 
     fn loaded(saved: &ConceptFiles) -> EmbeddingStore {
@@ -264,7 +345,7 @@ mod tests {
         let mut store = loaded(&saved);
         store.width = 2;
         for number in 0..8 {
-            store.put(hash(number), ContentKind::Code, embedding(number));
+            store.put(made(number, ContentKind::Code, 1));
         }
         assert_eq!((store.count(), store.unsaved), (8, true));
         store.save_as(&saved, &MODEL).expect("room");
@@ -272,17 +353,28 @@ mod tests {
         let first = files();
         assert_eq!(first.len(), 1);
         for number in 8..60 {
-            store.put(hash(number), ContentKind::Prose, embedding(number));
+            store.put(made(number, ContentKind::Prose, 2));
             store.save_as(&saved, &MODEL).expect("room");
             assert!(files().len() <= 17, "{number}");
             assert_eq!(loaded(&saved).count(), u64::from(number) + 1);
         }
-        for (place, made) in &loaded(&saved).by_hash {
-            assert_eq!(made.embedding, embedding(place[0]));
-            assert_eq!(made.kind == ContentKind::Code, place[0] < 8);
+        for (hash, read) in &loaded(&saved).by_hash {
+            let is_code = hash[0] < 8;
+            assert_eq!(read.kind == ContentKind::Code, is_code);
+            let put = made(hash[0], read.kind, if is_code { 1 } else { 2 });
+            assert_eq!(read.passages().collect::<Vec<_>>(), put.passages);
+            let lack = if put.is_whole {
+                Lack::Nothing
+            } else {
+                Lack::Passages
+            };
+            assert_eq!(loaded(&saved).lacks(hash), lack);
         }
+        assert_eq!((store.whole(), loaded(&saved).whole()), (59, 59));
         // What is gone goes from the files when it is much.
-        store.by_hash.retain(|hash, _| hash[0] >= 55);
+        let stays: Vec<ContentHash> = (55..60).map(hash).collect();
+        assert_eq!(store.retain(&stays.iter().collect()), 55);
+        assert!(store.former.get(&[20; 16]).is_some() && store.whole() == 5);
         store.save_as(&saved, &MODEL).expect("room");
         assert!(loaded(&saved).count() < 20);
         // Another model's are told, not used; they go when this one's are kept.
@@ -290,7 +382,7 @@ mod tests {
         other.load(&saved, &[8; 32]);
         assert!(other.has_others && other.count() == 0);
         other.width = 2;
-        other.put(hash(1), ContentKind::Prose, embedding(1));
+        other.put(made(1, ContentKind::Prose, 1));
         other.save_as(&saved, &[8; 32]).expect("room");
         assert_eq!((files().len(), loaded(&saved).count()), (1, 0));
     }

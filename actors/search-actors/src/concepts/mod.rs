@@ -16,6 +16,7 @@ mod error;
 mod files;
 mod known;
 mod models;
+mod passage_cache;
 mod rests;
 mod settings;
 mod work;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use search_graph_engine::embedding::{EmbeddedBy, Embedding, EmbeddingModel};
+use search_graph_engine::embedding::{
+    EmbeddedBy, Embedding, EmbeddingModel, TextDigest, UNKNOWN_DIGEST,
+};
 use supervision::ChildRef;
 
 use crate::embedding::{EmbedTexts, EmbeddingEndpoint, EmbeddingService, TEXTS_TIMEOUT};
@@ -39,6 +41,26 @@ impl LoadedModels {
     }
 }
 
+/// A text that a model embeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModelText {
+    pub(super) text: String,
+    /// Whether it is one passage of several.
+    pub(super) is_passage: bool,
+}
+
+impl ModelText {
+    /// The same text is read to another length as a passage.
+    pub(super) fn digest(&self) -> TextDigest {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&[u8::from(self.is_passage)]);
+        hasher.update(self.text.as_bytes());
+        let mut digest = UNKNOWN_DIGEST;
+        hasher.finalize_xof().fill(&mut digest);
+        digest
+    }
+}
+
 /// A model that makes embeddings.
 #[derive(Clone)]
 pub(super) enum Model {
@@ -62,8 +84,8 @@ impl Model {
         }
     }
 
-    /// Bytes of a text that are given to it. One in memory reads 128 tokens; of servers some refuse
-    /// more than 512.
+    /// Bytes of a text that are given to it. One in memory reads 128 tokens, of passages 256; of
+    /// servers some refuse more than 512.
     pub(super) fn text_bytes(&self) -> usize {
         match self {
             Self::Folder(_) => 4_096,
@@ -75,12 +97,21 @@ impl Model {
     /// however short. All have one width.
     pub(super) fn embed(
         &self,
-        texts: &[String],
+        texts: &[ModelText],
         cancel: &AtomicBool,
     ) -> Result<Vec<Option<Embedding>>, String> {
         match self {
-            Self::Folder(model) => Ok(texts.iter().map(|text| Some(model.embed(text))).collect()),
-            Self::Server(server) => server.embed(texts, cancel),
+            Self::Folder(model) => {
+                let embed = |one: &ModelText| match one.is_passage {
+                    true => model.embed_passage(&one.text),
+                    false => model.embed(&one.text),
+                };
+                Ok(texts.iter().map(embed).map(Some).collect())
+            }
+            Self::Server(server) => {
+                let texts: Vec<String> = texts.iter().map(|one| one.text.clone()).collect();
+                server.embed(&texts, cancel)
+            }
         }
     }
 
@@ -169,5 +200,20 @@ impl ServerModel {
                 () = ended => Err(EmbeddingFailure::of_server("the server ends")),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_digests_tell_texts_and_how_far_they_are_read() {
+        let digest = |text: &str, is_passage| {
+            let text = text.to_owned();
+            ModelText { text, is_passage }.digest()
+        };
+        let [a, b, passage] = [digest("a", false), digest("b", false), digest("a", true)];
+        assert!(a != b && a != passage && a == digest("a", false));
     }
 }

@@ -1,9 +1,118 @@
-//! Passages of long documents, which are learnt from where documents are few.
+//! Passages of long documents: embedded by themselves, kept, and learnt from where documents are
+//! few.
 
-use serde_json::json;
+use scripted_peers::EmbeddingPeer;
+use serde_json::{Value, json};
 
-use super::embedding::concepts;
-use crate::harness::{Home, keys};
+use super::embedding::{QUERY, concepts, fill, first};
+use crate::harness::{Home, Running, keys};
+
+fn roles(home: &Home, peer: &EmbeddingPeer) -> Value {
+    let mut graph = home.role("ServiceGraph");
+    graph["extra"] = json!({"embedding_server_url": peer.url(), "embedding_server_model": "words"});
+    let mut words = home.role("BM25F");
+    words["name"] = "Words".into();
+    json!({"roles": [graph, words]})
+}
+
+fn embedded(server: &Running) {
+    server.eventually("all documents are embedded", || {
+        concepts(server)["embedded"] == true
+    });
+}
+
+/// A section of about one passage, of these words.
+fn section(heading: &str, words: &str) -> String {
+    let paragraph = format!("{words} are told of at length in this sentence of it. ").repeat(14);
+    format!("## {heading}\n\n{paragraph}\n\n")
+}
+
+/// A manual that is mostly about bread, with a guide to engines in its middle.
+fn manual() -> String {
+    let bread = |number: usize| section(&format!("Part {number}"), "Bread and flour and ovens");
+    let mut text = "# Manual\n\n".to_owned();
+    (0..5).for_each(|number| text += &bread(number));
+    text += &section("Engines", "An automobile engine");
+    (5..9).for_each(|number| text += &bread(number));
+    text
+}
+
+/// The texts with this word that the model was given, but for the query.
+fn given(peer: &EmbeddingPeer, from: usize, word: &str) -> Vec<String> {
+    let asked = peer.asked().into_iter().skip(from).flatten();
+    asked
+        .filter(|text| text != QUERY && text.contains(word))
+        .collect()
+}
+
+#[test]
+fn i16_a_long_document_is_as_near_as_its_best_passage_and_what_stays_is_not_embedded_again() {
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
+    fill(&home);
+    std::fs::remove_file(home.files().join("car.md")).expect("the file that is nearest");
+    home.write("manual.md", manual());
+    let server = home.start(&roles(&home, &peer));
+    embedded(&server);
+    assert_eq!(first(&server, "Words"), "bread.md");
+    assert_eq!(first(&server, "Test"), "manual.md");
+    assert_eq!(concepts(&server)["embeddings"], 3);
+    let passages = given(&peer, 0, "told of at length");
+    assert!(passages.len() >= 9, "{passages:?}");
+    assert!(
+        passages.iter().all(|text| text.starts_with("Manual")),
+        "{passages:?}"
+    );
+    assert!(peer.asked().iter().all(|texts| texts.len() <= 8));
+
+    // One section is written anew: what else there is was embedded already.
+    let before = peer.asked().len();
+    home.write(
+        "manual.md",
+        manual().replace("An automobile", "Another automobile"),
+    );
+    server.eventually("the change is embedded", || {
+        !given(&peer, before, "Another automobile").is_empty()
+    });
+    embedded(&server);
+    let again = given(&peer, before, "told of at length");
+    assert!(again.len() <= 2, "{again:?}");
+    assert_eq!(first(&server, "Test"), "manual.md");
+
+    // What was made is taken up at the next start.
+    let answer = server.search(&json!({"search_term": QUERY}))["results"].clone();
+    drop(server);
+    let before = peer.asked().len();
+    let server = home.start(&roles(&home, &peer));
+    embedded(&server);
+    assert_eq!(
+        server.search(&json!({"search_term": QUERY}))["results"],
+        answer
+    );
+    assert_eq!(given(&peer, before, "told of"), Vec::<String>::new());
+}
+
+#[test]
+fn i16_first_passages_come_first_and_rank_meanwhile() {
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
+    fill(&home);
+    for number in 0..12 {
+        let text = format!(
+            "# Guide {number}\n\n{}",
+            section("Held", "Zebras").repeat(6)
+        );
+        home.write(&format!("long/{number:02}.md"), text);
+    }
+    // The first passage has another line between the title and this heading.
+    peer.holds(" Held");
+    let server = home.start(&roles(&home, &peer));
+    server.eventually("every document has a passage", || {
+        concepts(&server)["embeddings"] == 15
+    });
+    server.eventually("they rank", || first(&server, "Test") == "car.md");
+    peer.permit(1_000);
+    embedded(&server);
+    assert_eq!(first(&server, "Test"), "car.md");
+}
 
 /// Some words of a subject, whose letters say nothing of it.
 fn words_of(subject: usize, from: usize) -> String {

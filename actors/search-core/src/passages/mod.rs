@@ -7,6 +7,7 @@
 mod budget;
 mod compose;
 mod cuts;
+mod embedded;
 mod extents;
 mod learnt;
 mod meant;
@@ -20,6 +21,7 @@ mod window;
 pub use budget::{ChosenPassage, FoundDocument, MAX_BUDGET_TOKENS, choose, choose_beside_rest};
 pub use compose::{Passage, compose};
 pub use cuts::{is_scaled, passage_starts};
+pub use embedded::embedded_texts;
 pub use learnt::{about_parts, learnt_parts};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use rest::{REST_TOKENS, rest_budget, unshown};

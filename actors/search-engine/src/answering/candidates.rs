@@ -20,6 +20,8 @@ pub(super) struct PooledDocument {
     /// Cosines to the query by the vectors that its source has.
     pub(super) learnt: Option<f32>,
     pub(super) model: Option<f32>,
+    /// Passages that the model has embedded of it.
+    pub(super) passages: usize,
 }
 
 impl PooledDocument {
@@ -41,6 +43,7 @@ pub(super) fn pooled(results: &[LexicalResult]) -> Vec<PooledDocument> {
         lexical: result.score,
         learnt: None,
         model: None,
+        passages: 0,
     });
     documents.collect()
 }
@@ -63,6 +66,7 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
         lexical: 0.0,
         learnt: None,
         model: None,
+        passages: 0,
     }));
 }
 
@@ -108,6 +112,7 @@ pub(super) fn ranked(
                 lexical_part: fused.lexical_part,
                 concept_part: fused.vector_part,
                 vector_weight: fused.vector_weight,
+                vectors: one.passages.max(1),
                 nearness: one.nearness(),
                 concepts: Vec::new(),
             }
@@ -132,6 +137,7 @@ mod tests {
             lexical,
             learnt: Some(learnt),
             model: None,
+            passages: 0,
         };
         let keys = |found: &[PooledDocument]| -> Vec<String> {
             let ranked = ranked(found, |_| VectorWeights::LEARNT);

@@ -120,7 +120,9 @@ impl Reranker for ConceptRanker<'_> {
             let space = self.spaces[one.source].as_ref();
             let by_learnt = space.zip(vectors[one.source].as_ref());
             one.learnt = by_learnt.and_then(|(space, vector)| space.cosine(vector, &one.key));
-            one.model = view.as_ref().and_then(|view| view.cosine(one));
+            if let Some((nearness, passages)) = view.as_ref().and_then(|view| view.nearness(one)) {
+                (one.model, one.passages) = (Some(nearness), passages);
+            }
         }
         on_one_scale(&spreads, &mut found);
         let weights = |source| match &view {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use search_core::document::ContentKind;
-use search_graph_engine::embedding::{Embedding, ServedQuery, SourceEmbeddings};
+use search_graph_engine::embedding::{DocumentEmbedding, Embedding, ServedQuery, SourceEmbeddings};
 use search_graph_engine::fuse::VectorWeights;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
@@ -20,7 +20,8 @@ use crate::index::LexicalResult;
 /// One of so many documents of a pool may lack an embedding; it is ranked by its words.
 const ONE_MISSING_OF: usize = 10;
 
-/// Terms that a model reads of a document, about: 128 pieces of words.
+/// Terms that a model reads of a passage, about: 128 pieces of words of a short document, 256 of
+/// one passage of several, which is seldom longer.
 const READ_TERMS: f32 = 200.0;
 
 /// From which part of it on that a model reads of code it may rank it.
@@ -40,14 +41,18 @@ struct RankedSource<'s> {
     embeddings: Option<Arc<SourceEmbeddings>>,
 }
 
-/// How much of documents of so many terms a model reads, on average; all of none.
-fn share_read(lengths: &[u32]) -> f32 {
-    let read = |length: &u32| (READ_TERMS / (*length as f32).max(1.0)).min(1.0);
-    let all: f32 = lengths.iter().map(read).sum();
-    if lengths.is_empty() {
+/// How much a model has read of documents, on average, of so many terms and with so many passages
+/// embedded; all of none.
+fn share_read(documents: &[(u32, usize)]) -> f32 {
+    let read = |(length, passages): &(u32, usize)| {
+        let read = READ_TERMS * (*passages).max(1) as f32;
+        (read / (*length as f32).max(1.0)).min(1.0)
+    };
+    let all: f32 = documents.iter().map(read).sum();
+    if documents.is_empty() {
         1.0
     } else {
-        all / lengths.len() as f32
+        all / documents.len() as f32
     }
 }
 
@@ -85,10 +90,31 @@ impl<'s> EmbeddingRanker<'s> {
     pub(super) fn view(&self, results: &[LexicalResult]) -> Result<ModelView<'_>, String> {
         self.check_pool(results)?;
         self.check_code(results)?;
+        let short = (0..self.sources.len()).map(|source| self.share_of_short(source, results));
         Ok(ModelView {
             queries: self.queries()?,
+            short: short.collect(),
             sources: &self.sources,
         })
+    }
+
+    /// Which part of the results of a source are documents of one passage; all where there is none.
+    fn share_of_short(&self, source: usize, results: &[LexicalResult]) -> f32 {
+        let Some(made) = self.sources[source].embeddings.as_deref() else {
+            return 1.0;
+        };
+        let of_source = results.iter().filter(|result| result.source == source);
+        let embeddings = of_source.filter_map(|result| made.index.get(&result.key));
+        let (mut all, mut short) = (0, 0);
+        for embedding in embeddings {
+            all += 1;
+            short += usize::from(embedding.is_whole() && embedding.passages() == 1);
+        }
+        if all == 0 {
+            1.0
+        } else {
+            short as f32 / all as f32
+        }
     }
 
     /// Whether nearly all of the results are embedded; what is missing is asked for.
@@ -124,23 +150,37 @@ impl<'s> EmbeddingRanker<'s> {
         ))
     }
 
-    /// Whether the model has read what it is to rank. Of code it reads the first lines, which are
-    /// licences and imports: where files are longer the learnt vectors know more.
+    /// Whether the model has read what it is to rank. Of code the first lines are licences and
+    /// imports: where it has read little more the learnt vectors know more. What is to be embedded
+    /// yet is asked for.
     fn check_code(&self, results: &[LexicalResult]) -> Result<(), String> {
-        let is_code = |result: &&LexicalResult| {
-            let source = self.sources.get(result.source);
-            let made = source.and_then(|source| source.embeddings.as_deref());
-            made.is_some_and(|made| made.kind == ContentKind::Code)
-        };
-        let code: Vec<u32> = results
-            .iter()
-            .filter(is_code)
-            .map(|one| one.length)
-            .collect();
-        if share_read(&code) >= ENOUGH_READ {
-            return Ok(());
+        let (mut code, mut is_partial) = (Vec::new(), false);
+        for (number, source) in self.sources.iter().enumerate() {
+            let made = source.embeddings.as_deref();
+            let Some(made) = made.filter(|made| made.kind == ContentKind::Code) else {
+                continue;
+            };
+            let of_source = results.iter().filter(|result| result.source == number);
+            let mut partial = Vec::new();
+            for result in of_source {
+                let embedding = made.index.get(&result.key);
+                let passages = embedding.map_or(0, DocumentEmbedding::passages);
+                code.push((result.length, passages));
+                if embedding.is_some_and(|embedding| !embedding.is_whole()) {
+                    partial.push(result.key.as_str());
+                }
+            }
+            if let Some(graph) = source.graph.filter(|_| !partial.is_empty()) {
+                is_partial = true;
+                graph.demand().want(partial);
+            }
         }
-        Err("of most files of code it reads but the first lines".to_owned())
+        match (share_read(&code) >= ENOUGH_READ, is_partial) {
+            (true, _) => Ok(()),
+            (false, true) => Err("of most files of code it has read but the first lines so far"),
+            (false, false) => Err("of most files of code it reads but a part"),
+        }
+        .map_err(str::to_owned)
     }
 
     /// The query as each source's model sees it; each model is asked once.
@@ -176,6 +216,8 @@ impl<'s> EmbeddingRanker<'s> {
 /// What the models of the sources say to one query.
 pub(super) struct ModelView<'r> {
     queries: Vec<Option<Embedding>>,
+    /// Of each source, which part of the results are documents of one passage.
+    short: Vec<f32>,
     sources: &'r [RankedSource<'r>],
 }
 
@@ -194,15 +236,18 @@ impl ModelView<'_> {
         }
     }
 
-    /// How near a document is to the query; `None` where it is not embedded.
-    pub(super) fn cosine(&self, document: &PooledDocument) -> Option<f32> {
+    /// How near a document is to the query, and by how many passages; `None` where it is not
+    /// embedded.
+    pub(super) fn nearness(&self, document: &PooledDocument) -> Option<(f32, usize)> {
         let (made, query) = self.of(document.source)?;
-        made.index.cosine(query, &document.key)
+        let embedding = made.index.get(&document.key)?;
+        Some((embedding.nearness(query)?, embedding.passages()))
     }
 
     /// Parts of the vectors in the scores of a source.
     pub(super) fn weights(&self, source: usize) -> VectorWeights {
-        let of_model = self.of(source).map(|(made, _)| made.weights());
+        let short = self.short.get(source).copied().unwrap_or(1.0);
+        let of_model = self.of(source).map(|(made, _)| made.weights(short));
         of_model.unwrap_or(VectorWeights::LEARNT)
     }
 }
@@ -213,8 +258,14 @@ mod tests {
 
     #[test]
     fn i16_a_model_ranks_code_that_it_has_read() {
-        let is_enough = |lengths: &[u32]| share_read(lengths) >= ENOUGH_READ;
-        assert!(is_enough(&[]) && is_enough(&[0, 90, 200]) && is_enough(&[100, 100, 100, 300]));
-        assert!(!is_enough(&[100, 2_000]) && !is_enough(&[400]));
+        let is_enough = |documents: &[(u32, usize)]| share_read(documents) >= ENOUGH_READ;
+        let of_one = |lengths: &[u32]| {
+            let documents: Vec<_> = lengths.iter().map(|length| (*length, 1)).collect();
+            is_enough(&documents)
+        };
+        assert!(of_one(&[]) && of_one(&[0, 90, 200]) && of_one(&[100, 100, 100, 300]));
+        assert!(!of_one(&[100, 2_000]) && !of_one(&[400]));
+        assert!(is_enough(&[(100, 1), (2_000, 10)]) && is_enough(&[(3_600, 16)]));
+        assert!(!is_enough(&[(20_000, 16)]) && !is_enough(&[(2_000, 0)]));
     }
 }

@@ -14,7 +14,7 @@ use super::snapshot::IndexSnapshot;
 /// Lexical results that are ranked again.
 pub const RERANK_DEPTH: usize = 200;
 
-/// Terms of a document that one vector says all of.
+/// Terms of a document that one vector says all of; of one with several each as many.
 const WHOLE_TERMS: f32 = 800.0;
 
 /// What is left of the vector's part of a score where a document is far longer.
@@ -79,6 +79,8 @@ pub struct RerankedDocument {
     pub concept_part: f32,
     /// The most that it could give.
     pub vector_weight: f32,
+    /// Vectors that nearness was measured by, one of each passage or one of all.
+    pub vectors: usize,
     /// By what nearness was measured.
     pub nearness: Nearness,
     /// The concepts that led to it.
@@ -219,9 +221,10 @@ pub(super) fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result
     Ok(norms.fieldnorm(candidate.document))
 }
 
-/// The longer a document is, the less its one vector says of it: words get that part of the score.
+/// The longer a document is, the less its vectors say of it: words get that part of the score.
 fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
-    let share = WHOLE_TERMS / (length as f32).max(WHOLE_TERMS);
+    let said = WHOLE_TERMS * document.vectors.max(1) as f32;
+    let share = said / (length as f32).max(said);
     let left = LEAST_OF_VECTOR + (1.0 - LEAST_OF_VECTOR) * share;
     let of_vectors = document.vector_weight.min(MOST_OF_VECTOR);
     let to_words = of_vectors * (1.0 - left) / (1.0 - of_vectors);

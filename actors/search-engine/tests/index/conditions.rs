@@ -361,6 +361,7 @@ impl Reranker for ByKey {
                 lexical_part: 0.0,
                 concept_part: 1.0 - f32::from(place) / count,
                 vector_weight: 0.5,
+                vectors: 1,
                 concepts: vec!["order".to_owned()],
             });
         Some(ranked.collect())

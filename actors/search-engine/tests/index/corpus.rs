@@ -163,6 +163,7 @@ impl Reranker for Neighbours {
             lexical_part: 0.0,
             concept_part: 0.0,
             vector_weight: 0.5,
+            vectors: 1,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

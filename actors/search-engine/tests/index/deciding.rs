@@ -24,6 +24,7 @@ impl Reranker for Upside {
             lexical_part: 0.0,
             concept_part: 1.0 - f32::from(place) / count,
             vector_weight: 0.5,
+            vectors: 1,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

@@ -18,13 +18,16 @@ use std::path::Path;
 use collection::Collection;
 use measures::Measures;
 use search_core::document::{ContentKind, ExtractedDocument};
+use search_core::passages::embedded_texts;
 use search_core::query::{SearchRequest, understand};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
     Durability, FileState, IndexOptions, IndexSnapshot, LexicalResult, Nearness, Page,
     RerankedDocument, Reranker, Scope, SourceIndex, search_across, search_in,
 };
-use search_graph_engine::embedding::{Embedding, EmbeddingIndex, EmbeddingModel};
+use search_graph_engine::embedding::{
+    DocumentEmbedding, Embedding, EmbeddingIndex, EmbeddingModel,
+};
 use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
@@ -131,24 +134,43 @@ impl Embedded {
             true => entry.text.clone(),
             false => format!("{} {}", entry.title, entry.text),
         };
-        let mut index = EmbeddingIndex::default();
-        for entry in &collection.documents {
-            index.put(&entry.id, model.embed(text(entry).trim()));
-        }
-        println!(
-            "    embedded: {:.1} documents a CPU second",
-            index.len() as f64 / (cpu_seconds() - before)
-        );
         let kind = if is_code {
             ContentKind::Code
         } else {
             ContentKind::Prose
         };
+        let mut index = EmbeddingIndex::default();
+        let mut short = 0;
+        for entry in &collection.documents {
+            let document = ExtractedDocument {
+                key: entry.id.clone(),
+                title: entry.title.trim().to_owned(),
+                body: entry.text.clone(),
+                kind,
+                ..ExtractedDocument::default()
+            };
+            let texts = embedded_texts(&document, usize::MAX);
+            if texts.len() == 1 {
+                short += 1;
+                index.put(&entry.id, model.embed(text(entry).trim()));
+            } else {
+                let passages = texts.iter().map(|text| model.embed_passage(text));
+                index.put(&entry.id, DocumentEmbedding::new(passages, true));
+            }
+        }
+        println!(
+            "    embedded: {:.1} documents a CPU second, {short} of {} in one passage",
+            index.len() as f64 / (cpu_seconds() - before),
+            index.len()
+        );
         let queries = collection.queries.iter();
         Self {
             index,
             queries: queries.map(|query| model.embed(&query.text)).collect(),
-            weights: VectorWeights::with_model(kind),
+            weights: VectorWeights::with_model(
+                kind,
+                short as f32 / collection.documents.len() as f32,
+            ),
         }
     }
 
@@ -311,7 +333,9 @@ impl Reranker for ByVectors<'_> {
             learnt: learnt
                 .as_ref()
                 .and_then(|(space, vector)| space.cosine(vector, key)),
-            model: self.model.and_then(|(m, query)| m.index.cosine(query, key)),
+            model: self
+                .model
+                .and_then(|(m, query)| m.index.nearness(query, key)),
             weights,
         });
         let candidates: Vec<Candidate<'_>> = candidates.collect();
@@ -323,6 +347,10 @@ impl Reranker for ByVectors<'_> {
             lexical_part: one.lexical_part,
             concept_part: one.vector_part,
             vector_weight: one.vector_weight,
+            vectors: self
+                .model
+                .and_then(|(m, _)| m.index.get(candidates[one.candidate].key))
+                .map_or(1, DocumentEmbedding::passages),
             nearness: Nearness::Blended,
             concepts: Vec::new(),
         });

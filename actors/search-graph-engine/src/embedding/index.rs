@@ -2,24 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use super::Embedding;
+use super::{DocumentEmbedding, Embedding};
 use crate::space::NearDocument;
 
-/// Embeddings by document. Holds 400 bytes a document for a model of 384 numbers.
+/// With more passages than this a scan looks at the first of each document alone.
+const EXACT_UP_TO: usize = 65_536;
+
+/// Embeddings by document. Holds 430 bytes a passage for a model of 384 numbers, of which 384 lie
+/// in a file that is mapped once they are kept.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddingIndex {
-    documents: BTreeMap<Box<str>, Embedding>,
+    documents: BTreeMap<Box<str>, DocumentEmbedding>,
+    passages: usize,
 }
 
 impl EmbeddingIndex {
     /// Puts a document's embedding in place of its former one.
-    pub fn put(&mut self, key: &str, embedding: Embedding) {
-        self.documents.insert(key.into(), embedding);
+    pub fn put(&mut self, key: &str, embedding: impl Into<DocumentEmbedding>) {
+        let embedding = embedding.into();
+        self.passages += embedding.passages();
+        let former = self.documents.insert(key.into(), embedding);
+        self.passages -= former.map_or(0, |former| former.passages());
     }
 
     /// Removes a document; says whether it was there.
     pub fn remove(&mut self, key: &str) -> bool {
-        self.documents.remove(key).is_some()
+        let removed = self.documents.remove(key);
+        self.passages -= removed.as_ref().map_or(0, DocumentEmbedding::passages);
+        removed.is_some()
     }
 
     /// Number of documents.
@@ -40,20 +50,40 @@ impl EmbeddingIndex {
         self.documents.contains_key(key)
     }
 
-    /// Cosine of the angle between a query and a document; `None` where the document has none.
+    /// The embedding of a document, where it has one.
     #[must_use]
-    pub fn cosine(&self, query: &Embedding, key: &str) -> Option<f32> {
-        let embedding = self.documents.get(key)?;
-        embedding.cosine(query).filter(|_| !embedding.is_nothing())
+    pub fn get(&self, key: &str) -> Option<&DocumentEmbedding> {
+        self.documents.get(key)
+    }
+
+    /// [How near](DocumentEmbedding::nearness) a document is to a query; `None` where it has no
+    /// direction.
+    #[must_use]
+    pub fn nearness(&self, query: &Embedding, key: &str) -> Option<f32> {
+        self.documents.get(key)?.nearness(query)
     }
 
     /// The documents nearest to a query, at most `limit`, nearest first; equal ones in the order of
-    /// their keys. Looks at every document.
+    /// their keys. Looks at every passage; of more than 65,536 at the first of each document.
     #[must_use]
     pub fn scan(&self, query: &Embedding, limit: usize) -> Vec<NearDocument> {
+        self.scan_exactly(query, limit, EXACT_UP_TO)
+    }
+
+    fn scan_exactly(
+        &self,
+        query: &Embedding,
+        limit: usize,
+        exact_up_to: usize,
+    ) -> Vec<NearDocument> {
+        let first = if self.passages > exact_up_to {
+            1
+        } else {
+            usize::MAX
+        };
         let documents = self.documents.iter();
         let mut found: Vec<(f32, &str)> = documents
-            .filter_map(|(key, embedding)| Some((embedding.cosine(query)?, &**key)))
+            .filter_map(|(key, embedding)| Some((embedding.nearness_of(first, query)?, &**key)))
             .collect();
         let order = |a: &(f32, &str), b: &(f32, &str)| b.0.total_cmp(&a.0).then(a.1.cmp(b.1));
         if limit > 0 && found.len() > limit {
@@ -71,7 +101,7 @@ impl EmbeddingIndex {
 
 #[cfg(test)]
 mod tests {
-    use super::{Embedding, EmbeddingIndex};
+    use super::{DocumentEmbedding, Embedding, EmbeddingIndex};
 
     #[test]
     fn the_nearest_come_first_and_equal_ones_by_key() {
@@ -98,6 +128,26 @@ mod tests {
         index.put("a", Embedding::new(&[0.0, 1.0]));
         assert!(index.remove("b") && !index.remove("b"));
         assert_eq!(keys(&index, 9), ["c", "a", "d"]);
-        assert_eq!(index.cosine(&query, "b"), None);
+        assert_eq!(index.nearness(&query, "b"), None);
+    }
+
+    #[test]
+    fn i16_a_scan_looks_at_all_passages_unless_they_are_too_many() {
+        let [near, far, between] =
+            [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]].map(|numbers| Embedding::new(&numbers));
+        let mut index = EmbeddingIndex::default();
+        index.put("short", between.clone());
+        let passages = [far.clone(), near.clone(), far];
+        index.put("long", DocumentEmbedding::new(passages, true));
+        let keys = |index: &EmbeddingIndex, exact_up_to| -> Vec<String> {
+            let found = index.scan_exactly(&near, 2, exact_up_to).into_iter();
+            found.map(|one| one.key).collect()
+        };
+        assert_eq!(keys(&index, 4), ["long", "short"]);
+        assert_eq!(keys(&index, 3), ["short", "long"], "by the first passage");
+        index.put("long", DocumentEmbedding::new([between], false));
+        assert!(index.get("long").is_some_and(|long| !long.is_whole()));
+        index.remove("short");
+        assert_eq!((index.len(), index.passages), (1, 1));
     }
 }

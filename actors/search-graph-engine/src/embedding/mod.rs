@@ -5,12 +5,14 @@
 //! ```
 //!
 //! The models that people use for this are small BERTs with word pieces (MiniLM, BGE, E5, GTE):
-//! that is what is read here, and nothing is downloaded. Texts are cut at 128 tokens.
+//! that is what is read here, and nothing is downloaded. Texts are cut at 128 tokens, passages of
+//! longer documents at 256.
 
 mod bert;
 mod config;
 mod cross_encoder;
 mod demand;
+mod document;
 mod error;
 mod file;
 mod index;
@@ -25,8 +27,9 @@ use bert::Bert;
 use config::Config;
 pub use cross_encoder::CrossEncoder;
 pub use demand::EmbeddingDemand;
+pub use document::DocumentEmbedding;
 pub use error::EmbeddingError;
-pub use file::{EmbeddedContent, EmbeddingFile};
+pub use file::{EmbeddedContent, EmbeddedPassage, EmbeddingFile, TextDigest, UNKNOWN_DIGEST};
 pub use index::EmbeddingIndex;
 pub use source::{EmbeddedBy, ServedQuery, SourceEmbeddings};
 use tokenizer::Tokenizer;
@@ -35,6 +38,9 @@ use weights::Weights;
 
 /// Texts are cut at this many tokens, the two at the ends included.
 pub const MAX_TOKENS: usize = 128;
+
+/// Passages of longer texts are cut at this many: hardly one has more.
+pub const MAX_PASSAGE_TOKENS: usize = 256;
 
 /// A model in memory, ready to embed; shared by threads.
 #[derive(Debug)]
@@ -77,9 +83,17 @@ impl EmbeddingModel {
     /// The direction of a text's meaning. Takes some 20 to 50 ms of one core for 128 tokens.
     #[must_use]
     pub fn embed(&self, text: &str) -> Embedding {
-        let tokens = self
-            .tokenizer
-            .tokens(text, self.bert.positions().min(MAX_TOKENS));
+        self.embed_tokens(text, MAX_TOKENS)
+    }
+
+    /// The same for a passage of a longer text; takes twice as long.
+    #[must_use]
+    pub fn embed_passage(&self, text: &str) -> Embedding {
+        self.embed_tokens(text, MAX_PASSAGE_TOKENS)
+    }
+
+    fn embed_tokens(&self, text: &str, most: usize) -> Embedding {
+        let tokens = self.tokenizer.tokens(text, self.bert.positions().min(most));
         Embedding::new(&self.bert.embed(&tokens))
     }
 }

@@ -41,10 +41,10 @@ pub struct ServedQuery {
 }
 
 impl SourceEmbeddings {
-    /// Parts of the vectors in a fused score.
+    /// Parts of the vectors in the fused scores of documents of which this share is one passage.
     #[must_use]
-    pub fn weights(&self) -> VectorWeights {
-        VectorWeights::with_model(self.kind)
+    pub fn weights(&self, short: f32) -> VectorWeights {
+        VectorWeights::with_model(self.kind, short)
     }
 }
 

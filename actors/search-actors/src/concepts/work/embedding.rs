@@ -3,10 +3,9 @@
 
 use std::time::Instant;
 
-use search_core::document::ContentKind;
 use search_core::role::ModelSource;
-use search_graph_engine::embedding::Embedding;
 
+use super::embedding_batch::Place;
 use super::*;
 use crate::concepts::known::ContentHash;
 use crate::concepts::models::{Model, ServerModel};
@@ -129,19 +128,22 @@ impl ConceptWorker {
         self.forget_gone(documents);
         self.publish_embeddings(documents, model);
         let (began, mut kept) = (Instant::now(), Instant::now());
-        let (mut at, total) = (0, documents.len() as u64);
+        let (mut place, total) = (Place::default(), documents.len() as u64);
         loop {
             if self.is_cancelled() {
                 return Ok(Ok(EmbeddingOutcome::Interrupted));
             }
-            let (batch, wanted) = self.next(documents, &mut at, model.batch());
-            if batch.is_empty() && at == documents.len() {
+            let (batch, wanted) = self.next(documents, &mut place, model.batch());
+            if batch.is_empty() && place.is_behind(documents) {
                 break;
             }
-            self.report_state_throttled(ConceptsState::Embedding, self.embedded.count(), total);
+            if place.begins_passages() {
+                self.publish_embeddings(documents, model);
+            }
+            self.report_state_throttled(ConceptsState::Embedding, self.embedded.whole(), total);
             match self.make_batch(model, &batch, root) {
                 Ok(true) => {}
-                Ok(false) => at = 0,
+                Ok(false) => place = Place::default(),
                 Err(reason) => {
                     self.publish_embeddings(documents, model);
                     return Ok(Err(reason));
@@ -157,6 +159,7 @@ impl ConceptWorker {
                 return Ok(Ok(EmbeddingOutcome::Interrupted));
             }
         }
+        self.embedded.former.clear();
         self.publish_embeddings(documents, model);
         Ok(Ok(EmbeddingOutcome::All))
     }
@@ -171,7 +174,7 @@ impl ConceptWorker {
 
     /// Whether vectors of this width fit those there are. Where not, all are made anew; but not
     /// again and again.
-    fn of_width(&mut self, width: usize) -> Result<bool, String> {
+    pub(super) fn of_width(&mut self, width: usize) -> Result<bool, String> {
         let known = self.embedded.width;
         if known == 0 || known == width {
             self.embedded.width = width;
@@ -193,80 +196,11 @@ impl ConceptWorker {
         Ok(false)
     }
 
-    /// Documents that lack an embedding: those that searches wait for first, whose number is given
-    /// too.
-    fn next<'d>(
-        &self,
-        documents: &'d [IndexedDocument],
-        at: &mut usize,
-        batch: usize,
-    ) -> (Vec<&'d IndexedDocument>, bool) {
-        let lacks = |listed: &&IndexedDocument| !self.embedded.by_hash.contains_key(&listed.hash);
-        let demand = self.handle.graph.demand();
-        let wanted: Vec<&IndexedDocument> = demand
-            .take()
-            .iter()
-            .filter_map(|key| {
-                let place = documents.binary_search_by(|listed| listed.key.as_str().cmp(key));
-                place.ok().map(|place| &documents[place])
-            })
-            .filter(lacks)
-            .collect();
-        if !wanted.is_empty() {
-            let (now, later) = wanted.split_at(wanted.len().min(batch));
-            demand.want(later.iter().map(|listed| listed.key.as_str()));
-            return (now.to_vec(), later.is_empty());
-        }
-        let mut found = Vec::new();
-        while found.len() < batch && *at < documents.len() {
-            let listed = &documents[*at];
-            *at += 1;
-            if lacks(&listed) {
-                found.push(listed);
-            }
-        }
-        (found, false)
-    }
-
-    /// Embeds some documents; `false` where what was made before is to be made anew.
-    fn make_batch(
-        &mut self,
-        model: &Model,
-        batch: &[&IndexedDocument],
-        root: &dyn SourceFiles,
-    ) -> Result<bool, String> {
-        let (mut read, mut texts) = (Vec::new(), Vec::new());
-        for listed in batch {
-            // Changed or gone meanwhile: the index will say so.
-            if let Some(document) = self.read(root, listed) {
-                read.push((listed.hash, document.kind));
-                texts.push(text(&document, model.text_bytes()));
-            }
-        }
-        let made = model.embed(&texts, &self.cancel)?;
-        let mut widths = made.iter().flatten().map(Embedding::dimensions);
-        let fits = match widths.next() {
-            Some(width) if widths.all(|other| other == width) => self.of_width(width)?,
-            Some(_) => return Err("its vectors have different lengths".to_owned()),
-            None => true,
-        };
-        let nothing = Embedding::from_bytes(&vec![0; self.embedded.width]);
-        for ((hash, kind), embedding) in read.into_iter().zip(made) {
-            let embedding = embedding.unwrap_or_else(|| nothing.clone());
-            self.embedded.put(hash, kind, embedding);
-        }
-        Ok(fits)
-    }
-
+    /// Leaves what was made of contents that no document has any more.
     pub(super) fn forget_gone(&mut self, documents: &[IndexedDocument]) {
         let listed: rustc_hash::FxHashSet<&ContentHash> =
             documents.iter().map(|listed| &listed.hash).collect();
-        let embedded = &mut self.embedded;
-        let before = embedded.by_hash.len();
-        embedded.by_hash.retain(|hash, _| listed.contains(hash));
-        let gone = before - embedded.by_hash.len();
-        embedded.unsaved |= gone > 0;
-        embedded.unpublished += gone;
+        self.embedded.retain(&listed);
     }
 
     fn publish_now_and_then(&mut self, documents: &[IndexedDocument], model: &Model, wanted: bool) {
@@ -301,15 +235,4 @@ impl ConceptWorker {
         self.handle.graph.publish_embeddings(Arc::new(made));
         self.handle.publish(|_| {});
     }
-}
-
-/// Title and the first `most` bytes of the text, as the figures of the model were measured with.
-/// Code says itself what it is; the name of its file only takes its place.
-fn text(document: &ExtractedDocument, most: usize) -> String {
-    let body = document.body[..document.body.floor_char_boundary(most)].trim();
-    if document.kind == ContentKind::Code || body.starts_with(document.title.as_str()) {
-        return body.to_owned();
-    }
-    let title = &document.title[..document.title.floor_char_boundary(most)];
-    format!("{title} {body}").trim().to_owned()
 }

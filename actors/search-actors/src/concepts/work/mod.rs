@@ -1,6 +1,7 @@
 //! The work of a concepts thread: catch up with the index, learn, publish, keep.
 
 mod embedding;
+mod embedding_batch;
 mod following;
 mod learning;
 mod pace;
