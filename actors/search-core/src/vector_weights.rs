@@ -59,7 +59,7 @@ impl VectorWeights {
 
     const LONG_CODE: Self = Self {
         learnt: 0.1,
-        model: 0.4,
+        model: 0.1,
     };
 
     /// Both together.

@@ -29,7 +29,6 @@ impl DocumentEmbedding {
     }
 
     /// Passages that are embedded.
-    /// Passages that are embedded.
     #[must_use]
     pub fn passages(&self) -> usize {
         self.passages.len()
