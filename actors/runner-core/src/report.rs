@@ -425,9 +425,8 @@ fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport 
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();
-                    let asks = asks && dialect.is_forge();
-                    let mut notes =
-                        script_notes(steps, &job.permissions, (asks, runner.token_at_forge));
+                    let of = (dialect.is_forge(), asks, runner.token_at_forge);
+                    let mut notes = script_notes(steps, &job.permissions, of);
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }
