@@ -16,8 +16,13 @@ use sha2::{Digest, Sha256};
 use crate::checkout_source::Checkout;
 use crate::lfs_fetcher::LfsFetcher;
 
-/// Longest time to read all large files of a checkout.
+/// Longest time to read the large files of a checkout, were they small; where nothing of one comes
+/// it is broken off sooner.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
+/// Bytes that have a second more.
+const SLOWEST: u64 = 256 << 10;
+/// Objects that are asked for together: addresses of more would be too old when they are read.
+const ASKED_AT_ONCE: usize = 100;
 /// Bytes of a `.lfsconfig`.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
@@ -90,10 +95,12 @@ impl LargeFiles {
         if self.objects.is_empty() {
             return Ok(());
         }
-        let reading = tokio::time::timeout(TRANSFER_TIMEOUT, self.read(&client)).await;
+        let bytes = self.size().bytes;
+        let timeout = longest(bytes);
+        let reading = tokio::time::timeout(timeout, self.read(&client)).await;
         reading.map_err(|_| {
-            let seconds = TRANSFER_TIMEOUT.as_secs();
-            format!("large files took longer than {seconds} s")
+            let seconds = timeout.as_secs();
+            format!("large files of {bytes} bytes took longer than {seconds} s")
         })??;
         let placed = tokio::task::spawn_blocking(move || self.place()).await;
         placed
@@ -112,15 +119,17 @@ impl LargeFiles {
             size: *size,
         });
         let objects: Vec<LfsObject> = objects.collect();
-        let located = client.locate(&objects, self.reference.as_deref()).await;
-        for download in located.map_err(|error| error.to_string())? {
-            let oid = &download.object.oid;
-            let path = self.object(oid);
-            fs::create_dir_all(path.parent().unwrap_or(&self.folder)).map_err(wrong)?;
-            let mut file = HashedFile::create(&path).map_err(wrong)?;
-            let read = client.download(&download, &mut file).await;
-            read.map_err(|error| error.to_string())?;
-            file.check(oid)?;
+        for objects in objects.chunks(ASKED_AT_ONCE) {
+            let located = client.locate(objects, self.reference.as_deref()).await;
+            for download in located.map_err(|error| error.to_string())? {
+                let oid = &download.object.oid;
+                let path = self.object(oid);
+                fs::create_dir_all(path.parent().unwrap_or(&self.folder)).map_err(wrong)?;
+                let mut file = HashedFile::create(&path).map_err(wrong)?;
+                let read = client.download(&download, &mut file).await;
+                read.map_err(|error| error.to_string())?;
+                file.check(oid)?;
+            }
         }
         Ok(())
     }
@@ -170,6 +179,11 @@ impl LargeFiles {
     }
 }
 
+/// Longest time for so many bytes.
+fn longest(bytes: u64) -> Duration {
+    TRANSFER_TIMEOUT.saturating_add(Duration::from_secs(bytes / SLOWEST))
+}
+
 /// Where Git LFS keeps an object, from the clone's own folder.
 fn object_path(oid: &str) -> PathBuf {
     let (first, second) = (&oid[..2], &oid[2..4]);
@@ -210,5 +224,18 @@ impl Write for HashedFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All of a checkout had a quarter of an hour, whatever their size.
+    #[test]
+    fn i17_large_files_have_time_by_their_size() {
+        assert_eq!(longest(0), TRANSFER_TIMEOUT);
+        assert_eq!(longest(4 << 30).as_secs(), 900 + 16_384);
+        assert!(longest(u64::MAX) > longest(4 << 30));
     }
 }

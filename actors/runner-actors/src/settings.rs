@@ -236,14 +236,27 @@ impl RunnerSettings {
     /// Whether a machine with these labels has a network.
     #[must_use]
     pub fn has_network(&self, labels: &[String]) -> bool {
+        let network = self.machine_of(labels);
+        let network = network.and_then(|machine| machine.vm.network);
+        network.unwrap_or_default() != Network::None
+    }
+
+    /// Whether steps on a machine with these labels are a user of its image.
+    #[must_use]
+    pub fn has_user(&self, labels: &[String]) -> bool {
+        let user = self.machine_of(labels);
+        let user = user.and_then(|machine| machine.user.as_deref());
+        user.is_some_and(|name| name != "root")
+    }
+
+    fn machine_of(&self, labels: &[String]) -> Option<&MachineType> {
         let named = |wanted: &str| {
             let mut machines = self.machines.iter();
             machines.find(|(name, _)| name.eq_ignore_ascii_case(wanted))
         };
         let machine = labels.iter().find_map(|label| named(label));
-        let network = machine.or_else(|| named("default"));
-        let network = network.and_then(|(_, machine)| machine.vm.network);
-        network.unwrap_or_default() != Network::None
+        let machine = machine.or_else(|| named("default"));
+        machine.map(|(_, machine)| machine)
     }
 
     /// Whether the token of a job counts at the forge's own address: at Gitea and Forgejo, where

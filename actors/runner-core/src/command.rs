@@ -2,7 +2,7 @@
 //!
 //! Page "Workflow commands".
 
-use crate::context::WORKSPACE;
+use crate::job_folders::below_workspace;
 
 /// What a line of output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -231,9 +231,7 @@ fn annotation(
     let number = |name: &str| property(name).and_then(|text| text.trim().parse().ok());
     // As GitHub's runner has it: a file of the workspace from there on, and one line for two.
     let workspace = |file: String| {
-        let below = file
-            .strip_prefix(WORKSPACE)
-            .and_then(|it| it.strip_prefix('/'));
+        let below = below_workspace(&file).and_then(|it| it.strip_prefix('/'));
         below.map_or_else(|| file.clone(), str::to_owned)
     };
     let lines = (number("line"), number("endLine"));

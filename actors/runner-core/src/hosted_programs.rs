@@ -17,11 +17,14 @@ use crate::workflow::Dialect;
 /// Names of one note.
 const MAX_NAMES: usize = 6;
 
-/// The notes of a job; `has_network` says it of a machine with such labels. At Gitea and Forgejo
-/// more labels stand for the image.
+/// What is said of the machine with some labels.
+type OfMachine<'a> = &'a dyn Fn(&[String]) -> bool;
+
+/// The notes of a job; `has_network` and `has_user` say it of a machine with such labels. At Gitea
+/// and Forgejo more labels stand for the image.
 pub(crate) fn program_notes(
     foreseen: &ForeseenJob<'_>,
-    has_network: &dyn Fn(&[String]) -> bool,
+    (has_network, has_user): (OfMachine<'_>, OfMachine<'_>),
     dialect: Dialect,
 ) -> Vec<String> {
     let job = foreseen.job;
@@ -49,12 +52,17 @@ pub(crate) fn program_notes(
             named(&missing)
         ));
     }
-    if has_full && job.job.container.is_none() && folder.is_none() {
+    let all = |of_machine: OfMachine<'_>| {
+        let mut machines = foreseen.machines.iter();
+        foreseen.is_complete && machines.all(|it| of_machine(&it.labels))
+    };
+    let is_user = job.job.container.is_none() && all(has_user);
+    if has_full && job.job.container.is_none() && folder.is_none() && !is_user {
         notes.extend(beside_note(steps, &seen.known));
     }
-    notes.extend(written_out_note(foreseen.workflow, job, steps, &seen.known));
-    let mut machines = foreseen.machines.iter();
-    let is_networked = foreseen.is_complete && machines.all(|it| has_network(&it.labels));
+    let named_paths = (foreseen.workflow, job);
+    notes.extend(written_out_note(named_paths, steps, &seen.known, is_user));
+    let is_networked = all(has_network);
     if !seen.fetchers.is_empty() && !is_networked {
         notes.push(format!(
             "its scripts fetch packages ({}): its machine needs a network, and has none by itself (`network` of the machine)",

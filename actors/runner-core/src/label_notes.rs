@@ -205,7 +205,27 @@ pub(crate) fn label_notes(job: &ForeseenJob<'_>, machine_of: Option<MachineOf<'_
         let labels = beyond.join(", ");
         format!("by the defaults of its inputs it runs on {labels}, which no machine here has by itself: such a copy is refused when it runs")
     });
-    unlisted.into_iter().chain(beyond).collect()
+    unlisted
+        .into_iter()
+        .chain(beyond)
+        .chain(retired_note(job))
+        .collect()
+}
+
+/// Labels of which GitHub has no machines any more.
+const RETIRED: [&str; 3] = ["ubuntu-16.04", "ubuntu-18.04", "ubuntu-20.04"];
+
+/// A job that GitHub never starts runs here: that is said.
+fn retired_note(job: &ForeseenJob<'_>) -> Option<String> {
+    let is_retired = |label: &&String| {
+        let mut retired = RETIRED.iter();
+        retired.any(|known| known.eq_ignore_ascii_case(label))
+    };
+    let mut labels = job.machines.iter().flat_map(|machine| &machine.labels);
+    let label = labels.find(is_retired)?;
+    (!job.workflow.dialect.is_forge()).then(|| {
+        format!("GitHub has no machines of `{label}` any more, and never starts the job; here it runs as with `ubuntu-latest`")
+    })
 }
 
 /// What is said, as a warning, of a job that asks for a machine of the operator's own that nobody

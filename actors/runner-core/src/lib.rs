@@ -36,6 +36,7 @@ mod hosted_programs;
 pub mod id_token;
 pub mod image_notes;
 pub mod inject;
+pub mod job_folders;
 mod job_notes;
 pub mod job_outputs;
 pub mod keep;

@@ -33,6 +33,8 @@ pub struct RunnerFacts<'a> {
     pub workspace: WorkspaceStart,
     /// Whether a machine with these labels has a network.
     pub has_network: &'a dyn Fn(&[String]) -> bool,
+    /// Whether steps on a machine with these labels are a user of its image.
+    pub has_user: &'a dyn Fn(&[String]) -> bool,
     /// What is known of the image of a machine with these labels; `None`: what labels mean where
     /// nobody has configured any.
     pub image: Option<ImageOf<'a>>,
@@ -61,6 +63,7 @@ impl RunnerFacts<'_> {
     pub const USUAL: RunnerFacts<'static> = RunnerFacts {
         workspace: WorkspaceStart::Commit,
         has_network: &|_| false,
+        has_user: &|_| false,
         image: None,
         machine: None,
         forge: None,
@@ -413,14 +416,17 @@ fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport 
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(label_notes(foreseen, runner.machine))
             .chain(image_notes(foreseen, runner.image.unwrap_or(&usual)))
-            .chain(program_notes(foreseen, runner.has_network, dialect))
+            .chain(program_notes(
+                foreseen,
+                (runner.has_network, runner.has_user),
+                dialect,
+            ))
             .chain(job_notes(foreseen, runner.pull_request_commit))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();
-                    let asks = asks && dialect.is_forge();
-                    let mut notes =
-                        script_notes(steps, &job.permissions, (asks, runner.token_at_forge));
+                    let of = (dialect.is_forge(), asks, runner.token_at_forge);
+                    let mut notes = script_notes(steps, &job.permissions, of);
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }

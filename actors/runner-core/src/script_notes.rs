@@ -39,21 +39,23 @@ const PACKAGES_UNWRITTEN: &str = "it sends packages or images to a registry, or 
 const ELSEWHERE: &str = "it makes pull requests in other repositories: the token of a job is of its own repository, so that fails without a token of your own";
 const EMULATION: &str = "it builds images of other platforms: their programs are emulated, many times slower, and images that they build on come from a registry that the machine's network allows";
 
-/// The notes of a job with these steps. Where Gitea and Forgejo run it and it asks for its token
-/// (`forge_token`), also what that does not reach: less where it counts at the forge's own address.
+/// The notes of a job with these steps, and whether Gitea and Forgejo run it. Where they do and it
+/// asks for its token, also what that does not reach: less where it counts at the forge's own
+/// address.
 pub(crate) fn script_notes(
     steps: &[PlannedStep],
     permissions: &Permissions,
-    (forge_token, at_forge): (bool, bool),
+    (is_of_forge, asks, at_forge): (bool, bool, bool),
 ) -> Vec<String> {
     let mut seen = ScriptUses::default();
     seen.steps(steps);
     let pushes = permissions.allows("contents", PermissionLevel::Write);
     let publishes = permissions.allows("packages", PermissionLevel::Write);
+    let forge_token = is_of_forge && asks;
     let notes = [
         (seen.gh_apart, GH_ALONE),
         (seen.push && !seen.token && !pushes, PUSH),
-        (seen.lfs_push, LFS_PUSH),
+        (seen.lfs_push && !is_of_forge, LFS_PUSH),
         (seen.platform, PLATFORM),
         (seen.emulated, EMULATION),
         (seen.own_address && forge_token && !at_forge, OWN_ADDRESS),

@@ -119,6 +119,7 @@ impl CheckedRunner {
         let facts = RunnerFacts {
             workspace: settings.workspace,
             has_network: &|labels| settings.has_network(labels),
+            has_user: &|labels| settings.has_user(labels),
             // As the forge below.
             image: self.is_named.then_some(&image_of),
             machine: self.is_named.then_some(&machine_of),

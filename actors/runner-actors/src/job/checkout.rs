@@ -335,10 +335,12 @@ impl StepRunner<'_> {
     /// lies there now.
     pub(super) fn is_another(&self, location: &ActionLocation, directory: &str) -> bool {
         let moved = !self.has_commit || self.trees.iter().any(|tree| tree.laid_out.is_some());
-        if !moved || *location != ActionLocation::Workspace {
+        let folder = PathBuf::from(directory.trim_start_matches("./"));
+        // What lies beside the checkout was planned as it lies there.
+        let is_beside = folder.starts_with("..");
+        if !moved || is_beside || *location != ActionLocation::Workspace {
             return false;
         }
-        let folder = PathBuf::from(directory.trim_start_matches("./"));
         let roots = self.checked_out();
         let last = roots
             .iter()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use runner_core::env_file;
 use runner_core::expr::{Context, Contexts, Object, Scope, Value};
+use runner_core::job_folders::JobFolders;
 use runner_core::plan::{Composite, StoredLocation};
 use runner_core::state::{Conclusion, StepEnd};
 
@@ -21,7 +22,7 @@ impl StepRunner<'_> {
         own: Vec<(String, String)>,
         depth: usize,
     ) -> StepResult {
-        let mut frame = match inner_frame(action, outer, scope, own) {
+        let mut frame = match inner_frame(action, outer, scope, (own, &self.folders)) {
             Ok(frame) => frame,
             Err(wrong) => return wrong,
         };
@@ -56,7 +57,7 @@ pub(super) fn inner_frame(
     action: &Composite,
     outer: &Frame,
     scope: &Scope<'_>,
-    own: Vec<(String, String)>,
+    (own, folders): (Vec<(String, String)>, &JobFolders),
 ) -> Result<Frame, StepResult> {
     let mut inputs = Object::default();
     for (name, value) in &action.inputs {
@@ -66,7 +67,7 @@ pub(super) fn inner_frame(
         };
         inputs.set(name, Value::text(text));
     }
-    let path = action.location.path(&action.directory);
+    let path = folders.seen(&action.location.path(&action.directory));
     let stored = action.location.stored();
     let mut contexts = outer.contexts.clone();
     contexts.set(Context::Inputs, Value::Object(Arc::new(inputs)));

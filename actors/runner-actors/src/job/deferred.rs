@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use runner_core::context::WORKSPACE;
 use runner_core::plan::{DeferredAction, PlanInput, PlannedAction, StepKind, plan_deferred};
 use runner_core::state::StepEnd;
 
@@ -130,11 +129,13 @@ impl StepRunner<'_> {
 
     /// A small file of the workspace; nothing where there is none.
     async fn workspace_file(&self, path: &str) -> Option<Vec<u8>> {
+        let workspace = &self.folders.workspace;
+        let (folder, path) = match path.strip_prefix("../") {
+            Some(beside) => (workspace.rsplit_once('/')?.0, beside),
+            None => (workspace.as_str(), path),
+        };
         // A machine that is gone fails the step's own process.
-        let files = self
-            .fetch_small(&format!("{WORKSPACE}/{path}"))
-            .await
-            .ok()?;
+        let files = self.fetch_small(&format!("{folder}/{path}")).await.ok()?;
         files.into_iter().next().map(|(_, bytes)| bytes)
     }
 }

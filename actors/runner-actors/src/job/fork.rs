@@ -72,6 +72,7 @@ impl<'a> StepRunner<'a> {
             has_commit: self.has_commit,
             deadline: None,
             planned_steps: self.planned_steps,
+            folders: self.folders.clone(),
             records: Vec::new(),
             is_step_recorded: false,
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use runner_core::context::WORKSPACE;
 use runner_core::glob::Pattern;
+use runner_core::job_folders::below_workspace;
 use sha2::{Digest, Sha256};
 
 /// A folder of the workspace, and where its files lie on the host.
@@ -101,7 +101,7 @@ impl Patterns {
 
 /// A pattern from the workspace on. The workspace itself is all below it, as any folder is.
 pub(super) fn relative(pattern: &str) -> String {
-    let own = pattern.strip_prefix(WORKSPACE).unwrap_or(pattern);
+    let own = below_workspace(pattern).unwrap_or(pattern);
     let parts = own.split('/').filter(|part| !matches!(*part, "" | "."));
     let parts: Vec<&str> = parts.collect();
     match &parts[..] {
@@ -136,6 +136,8 @@ fn stays_below(root: &Path, path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use runner_core::context::WORKSPACE;
+
     use super::*;
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use cluster_actors::vm_hosts::tarball;
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
+use runner_core::job_folders::{JobFolders, below_workspace};
 use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
 use runner_core::workflow::CacheMode;
@@ -20,8 +21,14 @@ use crate::stored_tar::PendingTar;
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// What a cache of the native action is stored as: one of other paths is another one, as on GitHub.
-fn of_paths(paths: &[String], key: &str) -> String {
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+/// Its files have absolute names: where the checkout lies elsewhere, one with files of it is
+/// another.
+fn of_paths(paths: &[String], key: &str, folders: &JobFolders) -> String {
+    let is_own = |path: &&str| !path.starts_with(['/', '~']) || below_workspace(path).is_some();
+    let mut paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    if folders.is_hosted() && paths.iter().any(is_own) {
+        paths.push(&folders.workspace);
+    }
     let version = blake3::hash(paths.join("|").as_bytes());
     format!("{version}\n{key}")
 }
@@ -88,9 +95,9 @@ impl StepRunner<'_> {
         }
         let prefixes: Vec<String> = prefixes
             .iter()
-            .map(|prefix| of_paths(&paths, prefix))
+            .map(|prefix| of_paths(&paths, prefix, &self.folders))
             .collect();
-        let wanted = of_paths(&paths, &key);
+        let wanted = of_paths(&paths, &key, &self.folders);
         let (caches, scopes) = (self.request.caches.clone(), self.read_scopes().await);
         let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
             Ok(found) => found,
@@ -213,7 +220,7 @@ impl StepRunner<'_> {
         let caches = self.request.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
-        let stored = of_paths(paths, key);
+        let stored = of_paths(paths, key, &self.folders);
         let (of, scope, named) = (caches.clone(), own.clone(), stored.clone());
         let has = blocking(move || of.has(&scope, &named)).await;
         if has.map_err(|error| StepResult::error(format!("caches cannot be read: {error}")))? {

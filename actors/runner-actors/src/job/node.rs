@@ -113,7 +113,7 @@ impl StepRunner<'_> {
                     let scope = Scope::new(&contexts);
                     let own = prepare::env_values(&step.env, &scope).unwrap_or_default();
                     // What cannot be evaluated yet is said when its step runs.
-                    match composite::inner_frame(action, frame, &scope, own) {
+                    match composite::inner_frame(action, frame, &scope, (own, &self.folders)) {
                         Ok(mut inner) => {
                             let lost = Box::pin(self.pre_steps(&action.steps, &mut inner)).await;
                             frame.failed |= inner.failed;
@@ -331,7 +331,7 @@ impl StepRunner<'_> {
         let mut input = StageInput {
             owner: ProcessOwner {
                 id: step.action_name.clone(),
-                action_path: location.map(|location| location.path(directory)),
+                action_path: location.map(|at| self.folders.seen(&at.path(directory))),
                 action: stored.cloned(),
                 env: frame.env.clone(),
             },

@@ -192,7 +192,9 @@ impl StepRunner<'_> {
             env.insert("PATH".to_owned(), path);
         }
         // What the runner says of itself stands, whatever an `env` says, as on GitHub.
-        env.extend(context::default_variables(&order.event, &order.facts, job));
+        let mut default = context::default_variables(&order.event, &order.facts, job);
+        self.folders.correct(&mut default);
+        env.extend(default);
         env.insert("GITHUB_ACTION".to_owned(), owner.id.clone());
         if let Some(path) = &owner.action_path {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());

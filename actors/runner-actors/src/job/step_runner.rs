@@ -12,6 +12,7 @@ use runner_core::context::{self, WORKSPACE};
 use runner_core::expr::{Context, Contexts, Status, Value};
 use runner_core::gateway::{GitAccess, basic_credentials, gh_variables, git_variables};
 use runner_core::id_token::id_token_claims;
+use runner_core::job_folders::JobFolders;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
@@ -88,6 +89,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) deadline: Option<Instant>,
     /// How many steps it has, those of actions aside.
     pub(super) planned_steps: usize,
+    /// Its folders, as its steps see them.
+    pub(super) folders: JobFolders,
     /// The steps so far.
     pub(super) records: Vec<DoneStep>,
     /// That the step has begun is stored.
@@ -110,6 +113,17 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
     Some(services.admit_with(grant, lifetime, forge_token))
+}
+
+/// Those of GitHub's machines where steps are a user of the machine, who may not write beside
+/// `/workspace`; in a container they are its own.
+fn folders(request: &JobRequest) -> JobFolders {
+    let user = request.machine.user.as_deref();
+    let is_user = user.is_some_and(|name| name != "root");
+    match is_user && request.plan.jobs[request.job].job.container.is_none() {
+        true => JobFolders::hosted(&request.event.repository),
+        false => JobFolders::usual(),
+    }
 }
 
 /// What the job may do at the forge; a stranger's pull request changes nothing.
@@ -194,6 +208,7 @@ impl<'a> StepRunner<'a> {
             has_commit: true,
             deadline: None,
             planned_steps: 0,
+            folders: folders(request),
             records: Vec::new(),
             is_step_recorded: false,
         };
@@ -356,7 +371,8 @@ impl<'a> StepRunner<'a> {
         let order = self.request;
         if order.facts.is_of_forge() {
             let job = order.plan.jobs[order.job].id();
-            let usual = context::forge_env(&contexts, &order.event, &order.facts, job);
+            let mut usual = context::forge_env(&contexts, &order.event, &order.facts, job);
+            self.folders.correct(&mut usual);
             contexts = prepare::with_env(&contexts, &usual);
         }
         contexts = prepare::with_env(&contexts, &self.env);

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use cluster_actors::vm_hosts::tarball;
-use runner_core::context::{self, OWN_DIRECTORY, RUNNER_WORKSPACE, TEMP, WORKSPACE};
+use runner_core::context::{self, OWN_DIRECTORY, RUNNER_WORKSPACE, TEMP};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::forge_address::{AT_OWN_ADDRESS, calls_api};
+use runner_core::job_folders::folder_name;
 use runner_core::plan::{
     NativeAction, PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults,
 };
@@ -159,28 +160,29 @@ impl<'a> StepRunner<'a> {
 
     /// The commit's tree at the workspace, and the event.
     async fn fill_workspace(&self) -> Result<(), String> {
+        let workspace = &self.folders.workspace;
         if self.has_commit {
             let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
             let put = async {
                 let _transfer = self.machine.transfer().await;
                 let tar = tarball::of_directory(&self.request.checkout);
-                let put = vmm.put_files(vm, WORKSPACE, tar, UPLOAD_TIMEOUT);
+                let put = vmm.put_files(vm, workspace, tar, UPLOAD_TIMEOUT);
                 put.await.map_err(|error| {
                     format!("the commit's files could not be put into the VM: {error}")
                 })
             };
             self.unless_cancelled(put).await?;
         } else {
-            self.put(WORKSPACE, &[]).await?;
+            self.put(workspace, &[]).await?;
         }
         let event = self.request.event.payload.to_json();
         let around = |path: &'static str| path.strip_prefix(TEMP).map(|rest| &rest[1..]);
         let own = format!("{}/event.json", around(OWN_DIRECTORY).unwrap_or_default());
         let files = [(own.as_str(), event.as_bytes(), 0o644)];
         // The checkout stands beside what a job builds around it; containers are given the folder.
-        let name = self.request.event.repository.rsplit('/').next();
-        let name = name.filter(|name| !name.is_empty()).unwrap_or("checkout");
-        let folder = around(RUNNER_WORKSPACE).map(|folder| (folder, (name, WORKSPACE)));
+        let name = folder_name(&self.request.event.repository);
+        let beside = (name, workspace.as_str());
+        let folder = around(RUNNER_WORKSPACE).map(|folder| (folder, beside));
         let tar = tarball::of_files_beside(folder, &files).map_err(|error| error.to_string())?;
         self.put_tar(TEMP, tar).await
     }
@@ -189,15 +191,14 @@ impl<'a> StepRunner<'a> {
         let request = self.request;
         let planned = &request.plan.jobs[request.job];
         let mut contexts = request.contexts.clone();
-        contexts.set(
-            Context::Github,
-            context::github(&request.event, &request.facts, Some(planned.id())),
-        );
+        let github = context::github(&request.event, &request.facts, Some(planned.id()));
+        contexts.set(Context::Github, self.folders.in_context(github));
         context::set_token(&mut contexts, self.forge_token.as_deref());
         contexts.set(Context::Matrix, request.instance.matrix.clone());
         contexts.set(Context::Strategy, request.instance.strategy());
         let debug = context::is_step_debug(&contexts);
-        contexts.set(Context::Runner, context::runner(ARCH, debug));
+        let runner = self.folders.in_context(context::runner(ARCH, debug));
+        contexts.set(Context::Runner, runner);
         Frame {
             contexts,
             steps: Object::default(),

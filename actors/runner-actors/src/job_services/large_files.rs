@@ -12,7 +12,7 @@ use bytes::Bytes;
 use forge_core::Forge;
 use http_clients::http::{HttpClient, Method};
 use runner_core::gateway::{
-    LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, decide_large_files,
+    LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, LockCall, decide_large_files,
     is_of_large_files, may_write_large_files,
 };
 use serde_json::Value;
@@ -30,12 +30,21 @@ use crate::clock::now_ms;
 pub enum LargeFileTurn {
     /// Where files are; what is asked comes with it.
     Batch,
-    /// Which files others have locked; what is asked comes with it.
-    Locks,
+    /// Of its locks; what is asked comes with it.
+    Locks(LockCall),
     /// A file is read.
     Read(Passage),
     /// A file comes, which is checked in this folder before it is passed on.
     Write(LargeFile, GitFolder, Passage),
+}
+
+/// What the forge is asked of large files.
+struct LargeQuestion {
+    method: Method,
+    /// Behind `info/lfs/`.
+    what: String,
+    query: Vec<(String, String)>,
+    body: Option<Value>,
 }
 
 impl JobServices {
@@ -73,9 +82,9 @@ impl JobServices {
                 grant.count(now_ms())?;
                 Ok(LargeFileTurn::Batch)
             }
-            LargeFileCall::Locks => {
+            LargeFileCall::Locks(call) => {
                 grant.count(now_ms())?;
-                Ok(LargeFileTurn::Locks)
+                Ok(LargeFileTurn::Locks(call))
             }
             LargeFileCall::Read(oid) => {
                 let turn = Arc::clone(&grant.packages_at_once).acquire_owned().await;
@@ -119,50 +128,80 @@ impl JobServices {
             let allowed = may_write_large_files(&may.repository, &may.permissions);
             allowed.map_err(|refused| refusal(403, refused.to_string()))?;
         }
-        let question = batch.question().to_string();
-        let answer = self.ask_large(http, &grant, "objects/batch", question.into());
-        let answer = answer.await?;
+        let asked = LargeQuestion {
+            method: Method::Post,
+            what: "objects/batch".to_owned(),
+            query: Vec::new(),
+            body: Some(batch.question()),
+        };
+        let (_, answer) = self.ask_large(http, &grant, asked).await?;
         let pair = base64::engine::general_purpose::STANDARD.encode(format!("x:{token}"));
         Ok(batch.answer(&answer, at, &format!("Basic {pair}")))
     }
 
-    /// Which files others have locked, as the forge says it to the runner's account.
+    /// What the forge says of locks to the runner's account, with its status.
     ///
     /// # Errors
-    /// The forge gives no answer.
+    /// What is asked is not done, or the forge gives no answer.
     pub async fn large_file_locks(
         &self,
         http: &HttpClient,
         token: &str,
-        body: Bytes,
-    ) -> Result<Value, GatewayRefusal> {
+        (call, query, body): (&LockCall, &str, Bytes),
+    ) -> Result<(u16, Value), GatewayRefusal> {
         let grant = self.forge_grant(token)?;
-        self.ask_large(http, &grant, "locks/verify", body).await
+        let body = call.body(&body);
+        let body = body.map_err(|refused| refusal(403, refused.to_string()))?;
+        let (method, what) = call.request();
+        let asked = LargeQuestion {
+            method: if method == "GET" {
+                Method::Get
+            } else {
+                Method::Post
+            },
+            what,
+            query: call.query(query),
+            body,
+        };
+        self.ask_large(http, &grant, asked).await
     }
 
     async fn ask_large(
         &self,
         http: &HttpClient,
         grant: &ForgeGrant,
-        what: &str,
-        body: Bytes,
-    ) -> Result<Value, GatewayRefusal> {
+        asked: LargeQuestion,
+    ) -> Result<(u16, Value), GatewayRefusal> {
         let forge = self.shared.forge.as_ref();
         let forge = forge.ok_or_else(|| refusal(404, "git is not served here"))?;
-        let path = format!("/{}.git/info/lfs/{what}", grant.may.repository);
-        let request = forge.file_request(Method::Post, &path);
+        let LargeQuestion {
+            method,
+            what,
+            query,
+            body,
+        } = asked;
+        let mut path = format!("/{}.git/info/lfs/{what}", grant.may.repository);
+        if !query.is_empty() {
+            let mut pairs = url::form_urlencoded::Serializer::new(String::new());
+            path = format!("{path}?{}", pairs.extend_pairs(query).finish());
+        }
+        let request = forge.file_request(method, &path);
         let request = request.ok_or_else(|| refusal(404, "there is no such repository"))?;
-        let request = request
-            .header("accept", LARGE_FILES_TYPE)
-            .header("content-type", LARGE_FILES_TYPE)
-            .body(body);
+        let mut request = request.header("accept", LARGE_FILES_TYPE);
+        if let Some(body) = body {
+            let typed = request.header("content-type", LARGE_FILES_TYPE);
+            request = typed.body(body.to_string());
+        }
         let answer = send(http, request).await?;
         let has_token = forge.guard().finds(answer.text().as_bytes());
         let read = answer.json::<Value>().ok();
         // What it says of objects is read, and not passed on.
-        let is_shown = what.starts_with("objects/") || !has_token;
-        match read.filter(|_| answer.is_success() && is_shown) {
-            Some(read) => Ok(read),
+        let of_objects = what.starts_with("objects/");
+        let is_shown = of_objects || !has_token;
+        // Who holds a lock is said by a conflict.
+        let is_answer = answer.is_success() || !of_objects && matches!(answer.status, 403 | 409);
+        match read.filter(|_| is_answer && is_shown) {
+            Some(read) => Ok((answer.status, read)),
             // Programs know by these that there are none.
             None if matches!(answer.status, 404 | 501) => Err(refusal(
                 answer.status,

@@ -18,6 +18,7 @@ use super::contexts::overlay;
 use super::group_line::GroupLine;
 use super::job_launcher::JobLaunch;
 use super::machine::{self, MachineChoice};
+use super::parked::HeldPlaces;
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
@@ -80,7 +81,7 @@ impl ActiveRun {
         services: RunServices,
         ledger: &mut Ledger,
         planned: PlannedRun,
-        (checkout, line): (PathBuf, GroupLine),
+        (checkout, places): (PathBuf, HeldPlaces),
     ) -> Self {
         let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
         ledger.record.job_order = keys.collect();
@@ -94,8 +95,8 @@ impl ActiveRun {
             copies: Vec::new(),
             held: Vec::new(),
             in_line: Vec::new(),
-            line,
-            calls: CallGroups::default(),
+            line: places.line,
+            calls: places.calls,
         }
     }
 
@@ -127,9 +128,7 @@ impl ActiveRun {
                     instance,
                     groups,
                 } => {
-                    let repository = ledger.record.repository.clone();
-                    let all = self.services.groups.clone();
-                    self.calls.enter((job, instance), groups, all, repository);
+                    self.enter_call(ledger, (job, instance), groups);
                 }
                 Action::Leave { job, instance } => self.calls.leave((job, instance)),
                 Action::Start { job, instance } => {

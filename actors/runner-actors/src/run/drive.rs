@@ -12,9 +12,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::active_run::ActiveRun;
-use super::group_line::GroupLine;
 use super::group_turn::enter_group;
-use super::parked::ParkedRun;
+use super::parked::{HeldPlaces, ParkedRun};
 use super::plan::{PlannedRun, prepare};
 use super::run_end;
 use super::services::RunServices;
@@ -73,11 +72,11 @@ pub(super) async fn drive(
         )
         .await;
         if let Some((run, ticket)) = run {
-            let line = run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
-            let holds = ticket.is_some() || !line.is_empty();
+            let places = run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
+            let holds = ticket.is_some() || !places.is_empty();
             if holds && ledger.record.state == RunState::Waiting {
                 let cancel = signals.cancel.clone();
-                let parked = ParkedRun::holding(ticket, line, cancel);
+                let parked = ParkedRun::holding(ticket, places, cancel);
                 services.parked.put(&id, parked);
             }
         }
@@ -140,9 +139,9 @@ async fn begin(
     (signals, held): (&RunSignals, Option<ParkedRun>),
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
     let mut cancelled = signals.cancel.subscribe();
-    let (held, line) = match held {
-        Some(held) => (held.ticket, held.line),
-        None => (None, GroupLine::default()),
+    let (held, places) = match held {
+        Some(held) => (held.ticket, held.places),
+        None => (None, HeldPlaces::default()),
     };
     let ticket = match held {
         Some(ticket) => Some(Some(ticket)),
@@ -181,7 +180,7 @@ async fn begin(
         ledger.say(LineKind::Info, text).await;
     }
     ActiveRun::read_reviews(ledger).await;
-    let place = (checkout.to_owned(), line);
+    let place = (checkout.to_owned(), places);
     let run = ActiveRun::new(services.clone(), ledger, planned, place);
     Some((run, ticket))
 }
@@ -237,14 +236,14 @@ async fn lay_out(
     }
 }
 
-/// Drives the jobs of a run to its end, or until all that is left waits; gives the places of its
-/// jobs in the lines of their groups then.
+/// Drives the jobs of a run to its end, or until all that is left waits; gives what its jobs and
+/// calls have of their groups then.
 async fn run_jobs(
     mut run: ActiveRun,
     ledger: &mut Ledger,
     signals: &RunSignals,
     holds_group: bool,
-) -> GroupLine {
+) -> HeldPlaces {
     let mut cancelled = signals.cancel.subscribe();
     let (events, mut received) = mpsc::channel(EVENT_CAPACITY);
     let (reports, mut reported) = mpsc::channel(REPORT_CAPACITY);
@@ -260,14 +259,14 @@ async fn run_jobs(
         let all_ended = copies.all(|copy| copy.end.is_some());
         if let Some(conclusion) = run.state.conclusion().filter(|_| all_ended) {
             end(ledger, conclusion, &cancelled).await;
-            return GroupLine::default();
+            return HeldPlaces::default();
         }
         let waits = !is_cancelled && run.only_waits();
         waits_since = waits.then(|| waits_since.unwrap_or_else(Instant::now));
         let parks_at = waits_since.map(|since| since + run.park_delay());
         if parks_at.is_some_and(|at| at <= Instant::now()) {
             run.park(ledger, holds_group).await;
-            return run.line;
+            return run.into_places();
         }
         if !is_cancelled && let Some(reason) = &ledger.oversized {
             signals.cancel.send_replace(Some(reason.clone()));

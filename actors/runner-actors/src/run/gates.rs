@@ -167,7 +167,7 @@ impl ActiveRun {
             .filter(|_| !self.held.is_empty())
     }
 
-    /// Whether nothing of the run is under way but copies that wait.
+    /// Whether nothing of the run is under way but copies and calls that wait.
     pub(super) fn only_waits(&self) -> bool {
         let open = self
             .copies
@@ -175,7 +175,8 @@ impl ActiveRun {
             .flatten()
             .filter(|copy| copy.end.is_none());
         let waiting = self.held.len() + self.in_line.len();
-        waiting > 0 && self.calls.is_empty() && open.count() == waiting
+        let waits = waiting > 0 || self.calls.is_waiting();
+        waits && !self.calls.is_due() && open.count() == waiting
     }
 
     /// Notes that the run waits: its actor ends, and it is taken up when it can go on.
@@ -184,12 +185,18 @@ impl ActiveRun {
         let reasons = names.filter(|job| job.conclusion.is_none());
         let reasons = reasons.filter_map(|job| job.reason.as_deref());
         let mut reasons: Vec<&str> = reasons.collect();
+        let calls = self.waiting_calls();
+        reasons.extend(calls.iter().map(String::as_str));
         reasons.dedup();
         let reason = reasons.join("; ");
+        for call in &calls {
+            ledger.say(LineKind::Info, call).await;
+        }
         tracing::info!(event = "run.waiting", run = %ledger.record.id, reason, "a run waits");
         ledger.record.reason = Some(reason);
-        // In the groups of its jobs, too: at the next start it takes its places again.
-        ledger.record.holds_group = holds_group || !self.in_line.is_empty();
+        // In the groups of its jobs and calls, too: at the next start it takes its places again.
+        let has_places = !self.in_line.is_empty() || !self.calls.is_empty();
+        ledger.record.holds_group = holds_group || has_places;
         // VMs of what follows are asked for under other names, and restarts so far are no sign of a
         // run that brings the runner down.
         ledger.record.taken_up += 1;

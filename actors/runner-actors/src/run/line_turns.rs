@@ -1,5 +1,6 @@
-//! Copies of jobs that wait for their turn in their concurrency groups. They hold neither a permit
-//! nor a machine; a run of which nothing else is left is parked, with its places.
+//! Copies of jobs, and calls of workflows, that wait for their turn in their concurrency groups.
+//! They hold neither a permit nor a machine; a run of which nothing else is left is parked, with
+//! its places.
 //!
 //! ```text
 //! start_or_hold ──launch_in_turn──▶ GroupLine ──place──▶ ConcurrencyGroups
@@ -10,9 +11,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use runner_core::plan::ConcurrencyGroup;
+
 use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
+use super::calls::{CallId, EnteringCall};
 use super::gates::send;
 use super::group_line::CopyKey;
+use super::parked::HeldPlaces;
 use crate::job::JobReport;
 use crate::ledger::{Ledger, job_status};
 use crate::log::LineKind;
@@ -132,9 +137,43 @@ impl ActiveRun {
 
     /// How long a run that only waits stays as it is.
     pub(super) fn park_delay(&self) -> Duration {
-        match self.in_line.is_empty() {
+        match self.in_line.is_empty() && !self.calls.is_waiting() {
             true => Duration::ZERO,
             false => PARK_DELAY,
+        }
+    }
+
+    /// Asks for the groups of a call.
+    pub(super) fn enter_call(
+        &mut self,
+        ledger: &Ledger,
+        id: CallId,
+        groups: Vec<ConcurrencyGroup>,
+    ) {
+        let key = (self.state.plan().jobs[id.0].key.clone(), id.1);
+        let call = EnteringCall { id, key, groups };
+        let (parked, queue) = (self.services.parked.clone(), self.services.queue.clone());
+        let (run, all) = (ledger.record.id.clone(), self.services.groups.clone());
+        let of = (all, ledger.record.repository.clone());
+        self.calls
+            .enter(call, of, move || parked.wake(&run, &queue));
+    }
+
+    /// Why calls wait, for people.
+    pub(super) fn waiting_calls(&self) -> Vec<String> {
+        let keys = self.calls.waiting().map(|(key, _)| key);
+        let mut said: Vec<String> = keys.map(|key| format!("{key} {IN_GROUP}")).collect();
+        said.sort_unstable();
+        said.dedup();
+        said
+    }
+
+    /// What its jobs and calls have of their groups, for whoever drives it again.
+    pub(super) fn into_places(mut self) -> HeldPlaces {
+        self.calls.forget_ids();
+        HeldPlaces {
+            line: self.line,
+            calls: self.calls,
         }
     }
 }

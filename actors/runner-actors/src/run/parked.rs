@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::calls::CallGroups;
 use super::group_line::{GroupLine, TurnWatch};
 use crate::groups::{GroupTicket, NotAdmitted};
 use crate::run_queue::RunQueue;
@@ -14,14 +15,30 @@ use crate::run_queue::RunQueue;
 #[derive(Clone, Default)]
 pub(crate) struct ParkedRuns(Arc<Mutex<HashMap<String, ParkedRun>>>);
 
+/// What the jobs and calls of a run have of their concurrency groups.
+#[derive(Default)]
+pub(super) struct HeldPlaces {
+    /// The places of its jobs in the lines of their groups.
+    pub(super) line: GroupLine,
+    /// The groups of its called workflows, and their places before them.
+    pub(super) calls: CallGroups,
+}
+
+impl HeldPlaces {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.line.is_empty() && self.calls.is_empty()
+    }
+}
+
 /// What a run holds.
 pub(crate) struct ParkedRun {
     /// Its turn in the group, once it has it.
     pub(crate) ticket: Option<GroupTicket>,
     /// Who waits for that, where it is what the run waits for.
     waits: Option<TurnWatch>,
-    /// The places of its jobs in the lines of their own groups.
-    pub(super) line: GroupLine,
+    /// What its jobs have of their own groups, and its calls of theirs.
+    pub(super) places: HeldPlaces,
     /// Why it shall end, once a newer run of its group wants its place.
     pub(crate) cancel: watch::Sender<Option<String>>,
 }
@@ -30,21 +47,23 @@ impl ParkedRun {
     /// Of a run that waits for something else than its own turn, which it has where it has a group.
     pub(super) fn holding(
         ticket: Option<GroupTicket>,
-        line: GroupLine,
+        places: HeldPlaces,
         cancel: watch::Sender<Option<String>>,
     ) -> Self {
         Self {
             ticket,
             waits: None,
-            line,
+            places,
             cancel,
         }
     }
 
-    /// Whether it was told to end, or has what it waits for in its group or in one of a job.
+    /// Whether it was told to end, or has what it waits for in its group, or in one of a job or
+    /// call.
     fn is_due(&self) -> bool {
         let has_turn = self.waits.is_some() && self.ticket.is_some();
-        has_turn || self.line.is_due() || self.cancel.borrow().is_some()
+        let has_place = self.places.line.is_due() || self.places.calls.is_due();
+        has_turn || has_place || self.cancel.borrow().is_some()
     }
 }
 
@@ -73,7 +92,7 @@ impl ParkedRuns {
         let parked = ParkedRun {
             ticket: None,
             waits: Some(waits),
-            line: GroupLine::default(),
+            places: HeldPlaces::default(),
             cancel,
         };
         self.put(run, parked);

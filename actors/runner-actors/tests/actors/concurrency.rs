@@ -281,3 +281,91 @@ async fn i17_a_newer_job_takes_the_place_of_one_whose_run_waits() {
     assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
     runner.stop().await;
 }
+
+/// Runs of a workflow that calls one of a group: the first one deploys, and the others wait.
+async fn waiting_calls(runner: &Runner, site: &Site, concurrency: &str, count: u32) -> Vec<String> {
+    let inner = format!(
+        "on: workflow_call\nconcurrency: {concurrency}\njobs: {{a: {{runs-on: x, steps: [{{run: deploy}}]}}}}\n"
+    );
+    site.write_workflow("inner.yml", &inner);
+    let mut runs = Vec::new();
+    for number in 1..=count {
+        let outer = format!(
+            "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    steps: [{{run: build {number}}}]\n  call: {{needs: build, uses: ./.github/workflows/inner.yml}}\n"
+        );
+        let sha = site.commit(&outer);
+        let run = runner.start_event(site.push(REPOSITORY, "main", &sha));
+        let run = run.await;
+        let waits_or_runs = |record: &RunRecord| match number {
+            1 => {
+                let mut called = record.jobs.iter().filter(|job| job.name == "call / a");
+                called.any(|job| !job.steps.is_empty())
+            }
+            _ => record.state == RunState::Waiting,
+        };
+        runner.reached(&run, waits_or_runs).await;
+        runs.push(run);
+    }
+    runs
+}
+
+/// Runs whose called workflow waited for its group held places of those under way.
+#[actix_rt::test]
+async fn i17_a_run_whose_call_waits_for_its_group_is_none_under_way() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_calls(&runner, &site, "{group: deploy, queue: max}", 4).await;
+    for run in &runs[1..] {
+        let record = runner.record(run).await.unwrap();
+        let waits = "call waits for its turn: another of its concurrency group runs";
+        assert_eq!(record.reason.as_deref(), Some(waits), "{record:#?}");
+        assert!(record.waits_for_group(), "{record:#?}");
+    }
+    let checkouts = site.data().join("checkouts");
+    until("one is laid out", || entries(&checkouts) == 1).await;
+    cancel(&runner, &runs[1]).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    hangs.store(false, Ordering::SeqCst);
+    cancel(&runner, &runs[0]).await;
+    let (third, fourth) = (runner.ended(&runs[2]).await, runner.ended(&runs[3]).await);
+    assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
+    assert_eq!(fourth.state, RunState::Succeeded, "{fourth:#?}");
+    let deployed =
+        |record: &RunRecord| record.jobs.iter().find(|it| it.name == "call / a").cloned();
+    let (first, next) = (deployed(&third).unwrap(), deployed(&fourth).unwrap());
+    assert!(next.queued_at >= first.ended_at.unwrap(), "one at a time");
+    let commands = site.vmm.commands();
+    let built = commands.iter().filter(|one| one.script.contains("build"));
+    assert_eq!(built.count(), 4, "what was done is not done again");
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_a_newer_call_takes_the_place_of_one_whose_run_waits() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_calls(&runner, &site, "deploy", 3).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    hangs.store(false, Ordering::SeqCst);
+    cancel(&runner, &runs[0]).await;
+    let third = runner.ended(&runs[2]).await;
+    assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_calls_take_their_places_in_their_groups_again_after_a_restart() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_calls(&runner, &site, "{group: deploy, queue: max}", 3).await;
+    runner.stop().await;
+    hangs.store(false, Ordering::SeqCst);
+    let runner = site.start().await;
+    for run in &runs[1..] {
+        let record = runner.ended(run).await;
+        assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
+    }
+    runner.stop().await;
+}

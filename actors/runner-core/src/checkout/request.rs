@@ -5,6 +5,7 @@ use forge_core::{CommitSha, ObjectFormats, RepoName};
 
 use super::ssh::SshInputs;
 use crate::context::WORKSPACE;
+use crate::job_folders::below_workspace;
 
 /// What a step asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,11 +180,10 @@ fn reference(inputs: &[(String, String)]) -> &str {
 
 /// The absolute folder of an input `path`.
 fn directory(path: &str) -> Result<String, String> {
-    let relative = match path.strip_prefix(WORKSPACE) {
-        Some("") => "",
-        Some(below) if below.starts_with('/') => below,
-        _ if path.starts_with('/') => return Err(outside(path)),
-        _ => path,
+    let relative = match below_workspace(path) {
+        Some(below) => below,
+        None if path.starts_with('/') => return Err(outside(path)),
+        None => path,
     };
     let mut parts: Vec<&str> = Vec::new();
     for part in relative.split('/') {

@@ -43,8 +43,21 @@ pub enum LargeFileCall {
     Read(String),
     /// A file comes.
     Write(LargeFile),
+    /// Of its locks.
+    Locks(LockCall),
+}
+
+/// A call of its locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockCall {
     /// Which files others have locked: asked before a push.
-    Locks,
+    Verify,
+    /// Which are locked.
+    List,
+    /// A file is locked, in the name of the runner's account.
+    Make,
+    /// A lock of that account is given up, by its number.
+    Unlock(String),
 }
 
 /// Whether a path, behind the address of repositories, is of large files.
@@ -85,7 +98,13 @@ pub fn decide_large_files(
     let write = (PermissionLevel::Write, "write");
     let (call, (level, word)) = match (method, rest) {
         ("POST", ["objects", "batch"]) => (LargeFileCall::Batch, read),
-        ("POST", ["locks", "verify"]) => (LargeFileCall::Locks, write),
+        ("POST", ["locks", "verify"]) => (LargeFileCall::Locks(LockCall::Verify), write),
+        ("GET", ["locks"]) => (LargeFileCall::Locks(LockCall::List), read),
+        ("POST", ["locks"]) => (LargeFileCall::Locks(LockCall::Make), write),
+        ("POST", ["locks", id, "unlock"]) => {
+            let call = LockCall::Unlock((*id).to_owned());
+            (LargeFileCall::Locks(call), write)
+        }
         ("GET" | "HEAD", ["objects", oid]) if is_digest(oid) => {
             (LargeFileCall::Read((*oid).to_owned()), read)
         }
@@ -98,12 +117,59 @@ pub fn decide_large_files(
         }
         _ => {
             return refuse(format!(
-                "{method} of {} is nothing that the token of a job may do: it reads and writes large files, and locks none",
+                "{method} of {} is nothing that the token of a job may do: it reads, writes and locks large files",
                 quoted(&rest.join("/"))
             ));
         }
     };
     allowed(repository, permissions, level, word).map(|()| call)
+}
+
+impl LockCall {
+    /// How the forge is asked: the method, and the path behind `info/lfs/`.
+    #[must_use]
+    pub fn request(&self) -> (&'static str, String) {
+        match self {
+            Self::Verify => ("POST", "locks/verify".to_owned()),
+            Self::List => ("GET", "locks".to_owned()),
+            Self::Make => ("POST", "locks".to_owned()),
+            Self::Unlock(id) => ("POST", format!("locks/{id}/unlock")),
+        }
+    }
+
+    /// What the forge is told of what a client says.
+    ///
+    /// # Errors
+    /// It cannot be read, or would break a lock of another.
+    pub fn body(&self, said: &[u8]) -> Result<Option<Value>, CallRefusal> {
+        let names: &[&str] = match self {
+            Self::List => return Ok(None),
+            Self::Verify => &["ref", "cursor", "limit"],
+            Self::Make => &["path", "ref"],
+            Self::Unlock(_) => &["ref"],
+        };
+        let said: Value = serde_json::from_slice(said)
+            .map_err(|error| CallRefusal(format!("what is asked cannot be read: {error}")))?;
+        if said["force"] == true {
+            return refuse("the token of a job breaks no lock of another");
+        }
+        let named = names.iter().filter(|name| said.get(name).is_some());
+        let told = named.map(|name| ((*name).to_owned(), said[name].clone()));
+        Ok(Some(Value::Object(told.collect())))
+    }
+
+    /// What of a query the forge is asked.
+    #[must_use]
+    pub fn query(&self, asked: &str) -> Vec<(String, String)> {
+        let names = ["path", "id", "cursor", "limit", "refspec"];
+        match self {
+            Self::List => url::form_urlencoded::parse(asked.as_bytes())
+                .filter(|(name, _)| names.contains(&&**name))
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Whether a job may write large files.
@@ -274,7 +340,22 @@ mod tests {
             (
                 "POST /acme/rocket.git/info/lfs/locks/verify".to_owned(),
                 Write,
-                LargeFileCall::Locks,
+                LargeFileCall::Locks(LockCall::Verify),
+            ),
+            (
+                "GET /acme/rocket.git/info/lfs/locks".to_owned(),
+                Read,
+                LargeFileCall::Locks(LockCall::List),
+            ),
+            (
+                "POST /acme/rocket.git/info/lfs/locks".to_owned(),
+                Write,
+                LargeFileCall::Locks(LockCall::Make),
+            ),
+            (
+                "POST /acme/rocket/info/lfs/locks/17/unlock".to_owned(),
+                Write,
+                LargeFileCall::Locks(LockCall::Unlock("17".to_owned())),
             ),
         ] {
             assert_eq!(ask(&call, level), Ok(expected), "{call}");
@@ -296,8 +377,9 @@ mod tests {
             format!("PUT /acme/rocket/info/lfs/objects/{a}"),
             format!("PUT /acme/rocket/info/lfs/objects/{a}/-1"),
             format!("DELETE /acme/rocket/info/lfs/objects/{a}"),
-            "POST /acme/rocket/info/lfs/locks".to_owned(),
-            "POST /acme/rocket/info/lfs/locks/1/unlock".to_owned(),
+            "DELETE /acme/rocket/info/lfs/locks/1".to_owned(),
+            "POST /acme/rocket/info/lfs/locks/1/../2/unlock".to_owned(),
+            "POST /acme/rocket/info/lfs/locks/1%2f../unlock".to_owned(),
             "POST /acme/rocket/info/lfs/verify".to_owned(),
             "GET /acme/rocket/info/lfs".to_owned(),
         ] {
@@ -305,6 +387,25 @@ mod tests {
         }
         assert!(is_of_large_files("/a/b.git/info/lfs/objects/batch"));
         assert!(!is_of_large_files("/a/b.git/info/refs"));
+    }
+
+    #[test]
+    fn i17_locks_are_asked_for_by_what_is_known_of_them() {
+        let (make, unlock) = (LockCall::Make, LockCall::Unlock("7".to_owned()));
+        assert_eq!(unlock.request(), ("POST", "locks/7/unlock".to_owned()));
+        let body = |call: &LockCall, said: &str| call.body(said.as_bytes());
+        let said = r#"{"path": "a.bin", "ref": {"name": "refs/heads/x"}, "owner": "root"}"#;
+        let told = json!({"path": "a.bin", "ref": {"name": "refs/heads/x"}});
+        assert_eq!(body(&make, said), Ok(Some(told)));
+        assert_eq!(body(&unlock, r#"{"force": false}"#), Ok(Some(json!({}))));
+        assert!(body(&unlock, r#"{"force": true}"#).is_err());
+        assert!(body(&make, "path").is_err());
+        assert_eq!(body(&LockCall::List, ""), Ok(Option::None));
+        let asked = "path=a%20b&limit=5&sudo=root";
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [pair("path", "a b"), pair("limit", "5")];
+        assert_eq!(LockCall::List.query(asked), expected);
+        assert!(make.query(asked).is_empty());
     }
 
     #[test]

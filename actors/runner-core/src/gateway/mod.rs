@@ -42,7 +42,7 @@ pub use git::{
     git_variables, is_caused_by_token,
 };
 pub use large_files::{
-    LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, decide_large_files,
+    LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, LockCall, decide_large_files,
     is_of_large_files, may_write_large_files,
 };
 pub use links::{ApiAddress, rewritten_link};

@@ -1,9 +1,10 @@
 //! Where the checkout lies: scripts that reach beside it (`../build`), which is the root of the
-//! machine here, and files that name it as GitHub's machines have it.
+//! machine where steps are root, and files that name it as GitHub's machines have it.
 
 use super::before_command::is_before;
 use crate::context::WORKSPACE;
 use crate::expr::Template;
+use crate::job_folders::below_workspace;
 use crate::plan::{KnownValues, PlannedJob, PlannedStep, StepKind};
 use crate::workflow::{Env, Workflow};
 
@@ -27,16 +28,17 @@ pub(super) fn beside_note(steps: &[PlannedStep], known: &KnownValues) -> Option<
         _ => None,
     })?;
     Some(format!(
-        "its scripts reach beside the checkout (`{found}`): from there `..` is the root of the machine, where the user of the image `full` may not write; the folder around the checkout is `$RUNNER_WORKSPACE`"
+        "its scripts reach beside the checkout (`{found}`): where steps are root `..` is the root of the machine, and the folder around the checkout is `$RUNNER_WORKSPACE`; with a `user` of the machine (`runner`) it is that folder, as on GitHub"
     ))
 }
 
-/// The note of a job that names the checkout as it is called on GitHub's machines.
+/// The note of a job that names the checkout as it is called on GitHub's machines; where its steps
+/// are a user, it is called so.
 pub(super) fn written_out_note(
-    workflow: &Workflow,
-    job: &PlannedJob,
+    (workflow, job): (&Workflow, &PlannedJob),
     steps: &[PlannedStep],
     known: &KnownValues,
+    is_user: bool,
 ) -> Option<String> {
     let of_env = |env| variables(env).find_map(written_out);
     let of_steps = || {
@@ -52,8 +54,11 @@ pub(super) fn written_out_note(
     let found = of_env(&workflow.env)
         .or_else(|| of_env(&job.job.env))
         .or_else(of_steps)?;
+    if is_user && below_workspace(found).is_some() {
+        return None;
+    }
     Some(format!(
-        "it names `{found}`, where GitHub's machines have the checkout: here that is `{WORKSPACE}` (`$GITHUB_WORKSPACE`, `github.workspace`)"
+        "it names `{found}`, where GitHub's machines have the checkout: where steps are root that is `{WORKSPACE}` here, and `$GITHUB_WORKSPACE` (`github.workspace`) everywhere"
     ))
 }
 

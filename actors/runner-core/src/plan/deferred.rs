@@ -48,6 +48,7 @@ pub fn plan_deferred(
     let mut planner = StepPlanner::new(input, &budget, &action.file, &mut refusals);
     planner.dialect = action.dialect;
     planner.depth = action.depth;
+    planner.is_of_machine = true;
     planner.locked.clone_from(&action.locked);
     // Each has numbers of its own for what it keeps between its stages.
     planner.first_slot = round.saturating_mul(MAX_STEPS + 1);

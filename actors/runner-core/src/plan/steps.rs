@@ -41,6 +41,8 @@ pub(super) struct StepPlanner<'a> {
     pub(super) token_defaults: Vec<String>,
     /// Whether a step before may have put files into the workspace that the commit does not have.
     pub(super) workspace_changes: bool,
+    /// Whether its files are those of the machine, as a step finds them.
+    pub(super) is_of_machine: bool,
     /// What the numbers of actions begin with: unique in the job.
     pub(super) first_slot: usize,
     /// What conditions of its steps are decided by.
@@ -74,6 +76,7 @@ impl<'a> StepPlanner<'a> {
             comment: None,
             token_defaults: Vec::new(),
             workspace_changes: false,
+            is_of_machine: false,
             first_slot: 0,
             known: KnownValues::default(),
             runs: Some(true),

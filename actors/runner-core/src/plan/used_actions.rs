@@ -193,11 +193,20 @@ impl StepPlanner<'_> {
     /// An action of the repository.
     fn local(&mut self, uses: &str, used: StepUse<'_>) -> Result<StepKind, PlanError> {
         let used = StepUse { uses, ..used };
-        let Some(directory) = inside(uses) else {
-            let why = Unusable::own("an action lies inside the repository");
+        let Some(directory) = local_folder(uses) else {
+            let why = Unusable::own(
+                "an action lies inside the repository, or in a folder beside the checkout",
+            );
             return Ok(self.unusable(used, why));
         };
         if let Some(why) = self.too_deep() {
+            return Ok(self.unusable(used, why));
+        }
+        if directory.starts_with("../") && !self.is_of_machine {
+            if self.workspace_changes {
+                return Ok(self.deferred(used));
+            }
+            let why = Unusable::own("no step before it puts a folder beside the checkout");
             return Ok(self.unusable(used, why));
         }
         let files = self.input.files;
@@ -443,19 +452,30 @@ fn manifest(directory: &str, read: impl Fn(&str) -> Option<Vec<u8>>) -> Option<(
     })
 }
 
-/// The path inside the repository of `./a/../b`; nothing when it leads out.
+/// The path inside the repository; nothing when it leads out.
 fn inside(uses: &str) -> Option<String> {
+    local_folder(uses).filter(|folder| !folder.starts_with("../"))
+}
+
+/// The path from the checkout on of `./a/../b`: in it, or of a folder beside it (`../b`); nothing
+/// where it leads further.
+fn local_folder(uses: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
+    let mut is_beside = false;
     for part in uses.split('/') {
         match part {
             "" | "." => {}
+            ".." if parts.is_empty() && !is_beside => is_beside = true,
             ".." => {
                 parts.pop()?;
             }
             part => parts.push(part),
         }
     }
-    Some(parts.join("/"))
+    match (is_beside, parts.join("/")) {
+        (false, inside) => Some(inside),
+        (true, beside) => (!beside.is_empty()).then(|| format!("../{beside}")),
+    }
 }
 
 pub(super) fn join(directory: &str, name: &str) -> String {

@@ -1,6 +1,7 @@
 //! Files that lines name, as paths from the workspace.
 
 use crate::context::WORKSPACE;
+use crate::job_folders::below_workspace;
 
 /// Where containers have the workspace, beside its own path.
 const IN_CONTAINERS: [&str; 2] = ["/__w", "/github/workspace"];
@@ -46,7 +47,7 @@ pub(super) fn in_workspace(file: &str, from: Option<&str>) -> Option<String> {
         }
     }
     let full = format!("/{}", parts.join("/"));
-    let below = full.strip_prefix(WORKSPACE)?.strip_prefix('/')?;
+    let below = below_workspace(&full)?.strip_prefix('/')?;
     Some(below.to_owned())
 }
 

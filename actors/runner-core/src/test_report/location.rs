@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::types::TestCase;
-use crate::context::WORKSPACE;
+use crate::job_folders::below_workspace;
 
 /// Places of one trace that are looked at.
 const MAX_PLACES: usize = 100;
@@ -88,8 +88,7 @@ impl SourceFiles {
 fn from_workspace(path: &str) -> String {
     let path = path.replace('\\', "/");
     let path = path.strip_prefix("file://").unwrap_or(&path);
-    let path = path
-        .strip_prefix(WORKSPACE)
+    let path = below_workspace(path)
         .and_then(|path| path.strip_prefix('/'))
         .unwrap_or(path);
     path.trim_start_matches("./").to_owned()

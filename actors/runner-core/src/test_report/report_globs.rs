@@ -4,6 +4,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::limits::{MAX_JOB_BYTES, MAX_REPORT_BYTES, MAX_REPORTS};
 use crate::context::WORKSPACE;
+use crate::job_folders::below_workspace;
 
 /// What test runners call their reports unless they are told otherwise.
 const USUAL: &[&str] = &[
@@ -59,7 +60,7 @@ pub struct ReportGlobs {
 /// # Errors
 /// What is wrong with it.
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
-    let inside = pattern.strip_prefix(WORKSPACE).unwrap_or(pattern);
+    let inside = below_workspace(pattern).unwrap_or(pattern);
     let inside = inside.strip_prefix("./").unwrap_or(inside);
     let inside = if inside.len() < pattern.len() {
         inside.trim_start_matches('/')
@@ -121,7 +122,7 @@ impl ReportGlobs {
     /// was put there, as `bytes<tab>path<NUL>`. It may list more than the patterns match.
     #[must_use]
     pub fn command(&self, marker: &str) -> Vec<String> {
-        let mut argv = vec!["find", WORKSPACE, "-xdev", "-type", "d", "("];
+        let mut argv = vec!["find", "-H", WORKSPACE, "-xdev", "-type", "d", "("];
         let mut first = true;
         for folder in PASSED_OVER {
             let is_named = self.named.iter().any(|(text, _)| text.contains(folder));

@@ -305,6 +305,13 @@ fn i17_a_label_that_nobody_has_configured_is_named() {
         ),
         (
             "ci.yml",
+            "ubuntu-20.04",
+            None,
+            Some("GitHub has no machines of `ubuntu-20.04` any more"),
+            None,
+        ),
+        (
+            "ci.yml",
             "[self-hosted, rack-7]",
             Some(LabelMachine::Default),
             None,

@@ -129,6 +129,7 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
         ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
+        (job("      - uses: ./../\n"), "uses: ./../", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
         ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/no-call.yml\n".to_owned(), "uses: ./.github/workflows/no-call.yml", 4),

@@ -1,8 +1,9 @@
 //! What public workflow files have that was taken for a mistake, or was not noticed.
 
+use runner_core::actions::NoActions;
 use runner_core::expr::{Context, Contexts, Value};
 use runner_core::plan::{Instances, PlanInput, plan};
-use runner_core::report::{FileReport, FileStatus, check};
+use runner_core::report::{FileReport, FileStatus, RunnerFacts, check, check_for};
 use runner_core::workflow::parse;
 
 fn checked(file: &str, text: &str) -> FileReport {
@@ -133,7 +134,8 @@ fn i17_programs_of_steps_that_linux_leaves_out_are_not_noted() {
     }
 }
 
-/// `..` of the checkout is the root of the machine, and no folder of the job's.
+/// `..` of the checkout is the root of the machine, and no folder of the job's, unless its steps
+/// are a user.
 #[test]
 fn i17_scripts_that_reach_beside_the_checkout_are_noted() {
     let job = |label: &str, keys: &str, script: &str| {
@@ -149,6 +151,31 @@ fn i17_scripts_that_reach_beside_the_checkout_are_noted() {
     assert!(!job(full, folder, "make > ../old"));
     assert!(!job(full, "    container: debian\n", "make > ../old"));
     assert!(!job("small", "", "make > ../old"), "its steps are root");
+}
+
+#[test]
+fn i17_folders_of_github_s_machines_are_not_noted_where_steps_have_them() {
+    let job = |is_user: bool, script: &str| {
+        let text = format!(
+            "on: push\njobs: {{a: {{runs-on: ubuntu-latest, steps: [{{run: '{script}'}}]}}}}\n"
+        );
+        let facts = RunnerFacts {
+            has_user: &|_| is_user,
+            ..RunnerFacts::USUAL
+        };
+        let file = ".github/workflows/ci.yml";
+        let report = check_for(file, text.as_bytes(), &|_| None, &NoActions, facts);
+        report.jobs[0].notes.join("\n")
+    };
+    let path = |rest: &str| format!("cat {}{rest}", concat!("/home/runner", "/work", "/"));
+    for (script, is_noted) in [
+        ("make > ../old".to_owned(), false),
+        (path("a/a/x"), false),
+        (path("a/b"), true),
+    ] {
+        assert_ne!(job(false, &script), "", "{script}");
+        assert_eq!(!job(true, &script).is_empty(), is_noted, "{script}");
+    }
 }
 
 /// The copies for Linux did not run: the job was refused for a shell that they leave out.

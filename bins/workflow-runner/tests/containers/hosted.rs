@@ -94,6 +94,20 @@ jobs:
       - run: echo "$OUT $(stat -c %U "$NPM_CONFIG_USERCONFIG")"; npm install --global --offline --silent ./package && hello-of-user
       - uses: ./.github/actions/own
       - {run: docker run --rm tools:1 sh -c 'echo in a container', shell: bash}
+      - run: |
+          name=${GITHUB_REPOSITORY#*/}; work=$HOME/work/$name
+          [ "$PWD" = "$work/$name" ] && [ "$GITHUB_WORKSPACE" = "$PWD" ] && [ "$RUNNER_WORKSPACE" = "$work" ] && echo as on GitHub
+          [ "$(readlink /workspace)" = "$PWD" ] && [ "${{ github.workspace }}" = "$PWD" ] && echo by both names
+          mkdir ../build && echo built > ../build/file && cd .. && ls && cat "$name/../build/file"
+          mkdir beside && cp -r "$name/.github/actions/own" beside/
+          docker run --rm -v "$PWD/beside:/beside" tools:1 sh -c 'echo "mounted $(ls /beside)"'
+      - {uses: actions/upload-artifact@v4, with: {name: outside, path: "${{ github.workspace }}/../build/file"}}
+      - uses: ./../beside/own
+      - {run: mkdir -p kept && echo of a run > kept/file}
+      - {uses: actions/cache/save@v4, with: {key: kept, path: kept}}
+      - {run: rm -r kept}
+      - {uses: actions/cache/restore@v4, with: {key: kept, path: kept}}
+      - run: echo "cached $(cat kept/file) ${{ hashFiles(format('{0}/kept/*', github.workspace)) != '' }}"
 "#;
 
 const ACTION: &str = "name: own\nruns: {using: node24, main: main.js, post: post.js}\n";
@@ -131,7 +145,7 @@ fn i17_steps_are_the_user_that_the_machine_names() {
     in_order(
         &of_job(&said, "user"),
         &[
-            "1001 runner /home/runner runner /workspace",
+            "1001 runner /home/runner runner ",
             "?? .github/own",
             "?? own",
             "temp writable",
@@ -142,6 +156,14 @@ fn i17_steps_are_the_user_that_the_machine_names() {
             "hello of 1001",
             "main 1001",
             "in a container",
+            "as on GitHub",
+            "by both names",
+            "build",
+            "built",
+            "mounted own",
+            "outside",
+            "main 1001",
+            "cached of a run true",
             "post 1001",
         ],
     );

@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 
 use scripted_peers::git;
 
+use crate::stage::{Stage, in_order};
+
 fn commit(folder: &Path, name: &str) -> String {
     std::fs::write(folder.join("action.yml"), name).expect("a file");
     git(folder, &["add", "--all"]);
@@ -378,4 +380,32 @@ fn i17_an_archive_that_was_changed_is_refused_and_changes_nothing() {
     std::fs::write(away.at("text.tar"), "no archive").expect("a file");
     refused("text.tar", "is no archive of actions");
     refused("absent.tar", "absent.tar: No such file");
+}
+
+/// As slsa's delegators do it: the folder was refused, wherever a step had put it.
+#[test]
+fn i17_an_action_beside_the_checkout_is_run() {
+    let stage = Stage::new();
+    let workflow = r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          mkdir -p ../beside/inner
+          echo 'runs: {using: composite, steps: [{uses: ./../beside/inner}, {run: echo "outer $GITHUB_ACTION_PATH", shell: sh}]}' > ../beside/action.yml
+          echo 'runs: {using: composite, steps: [{run: echo inner, shell: sh}]}' > ../beside/inner/action.yml
+      - uses: ./../beside
+      - run: echo end
+"#;
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &["[a] inner", "[a] outer /workspace/../beside", "[a] end"],
+    );
+    let alone = "on: push\njobs: {a: {runs-on: x, steps: [{uses: ./../beside}]}}\n";
+    let (_, said) = stage.exec(alone);
+    assert!(said.contains("no step before it puts a folder"), "{said}");
 }

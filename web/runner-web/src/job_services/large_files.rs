@@ -49,13 +49,17 @@ pub(super) async fn answer(
             drop(folder);
             return answer;
         }
-        Ok(turn) => match payload.to_bytes_limited(MAX_ASKED).await {
-            Ok(Ok(body)) if matches!(turn, LargeFileTurn::Batch) => {
+        Ok(turn) => match (payload.to_bytes_limited(MAX_ASKED).await, turn) {
+            (Ok(Ok(body)), LargeFileTurn::Locks(call)) => {
+                let asked = (&call, request.query_string(), body);
+                services.large_file_locks(http, &token, asked).await
+            }
+            (Ok(Ok(body)), _) => {
                 let at = place(request, own);
                 let asked = (&*body, at.as_str());
-                services.large_file_batch(http, &token, asked).await
+                let answer = services.large_file_batch(http, &token, asked).await;
+                answer.map(|answer| (200, answer))
             }
-            Ok(Ok(body)) => services.large_file_locks(http, &token, body).await,
             _ => Err(GatewayRefusal {
                 status: 413,
                 message: format!("the body breaks off, or has more than {MAX_ASKED} bytes"),
@@ -64,7 +68,10 @@ pub(super) async fn answer(
         Err(refusal) => Err(refusal),
     };
     match answered {
-        Ok(answer) => json_answer(StatusCode::OK, &answer),
+        Ok((status, answer)) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+            json_answer(status, &answer)
+        }
         Err(refusal) => refused(&refusal),
     }
 }

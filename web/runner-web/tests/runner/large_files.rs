@@ -16,6 +16,7 @@ use crate::own_address::{head_of, stage};
 #[derive(Default)]
 struct Kept {
     objects: Mutex<HashMap<String, Vec<u8>>>,
+    locks: Mutex<Vec<Value>>,
     asked: Mutex<Vec<String>>,
 }
 
@@ -109,6 +110,23 @@ fn answered(
                 )
             }
             ("POST", ["locks", "verify"]) => Some(br#"{"ours": [], "theirs": []}"#.to_vec()),
+            ("GET", [rest]) if rest.starts_with("locks") => {
+                let locks = kept.locks.lock().unwrap();
+                Some(json!({"locks": *locks}).to_string().into_bytes())
+            }
+            ("POST", ["locks"]) => {
+                let asked: Value = serde_json::from_slice(body).ok()?;
+                let lock = json!({
+                    "id": "7", "path": asked["path"], "locked_at": "2026-11-30T10:00:00Z",
+                    "owner": {"name": "runner"},
+                });
+                kept.locks.lock().unwrap().push(lock.clone());
+                Some(json!({"lock": lock}).to_string().into_bytes())
+            }
+            ("POST", ["locks", "7", "unlock"]) => {
+                let lock = kept.locks.lock().unwrap().pop();
+                Some(json!({"lock": lock}).to_string().into_bytes())
+            }
             ("GET", ["objects", oid]) => objects.get(*oid).cloned(),
             ("PUT", ["objects", oid, size]) => {
                 assert_eq!(size.parse(), Ok(body.len()));
@@ -155,7 +173,8 @@ tried other -u "$own" -T c/.gitattributes $lfs/objects/$sum/3000000
 tried wrong -u "$own" -T c/.gitattributes $lfs/objects/$sum/$(stat -c %s c/.gitattributes)
 tried batch -u "$own" --json "{\"operation\": \"upload\", \"objects\": [{\"oid\": \"$sum\", \"size\": 3000000}]}" $lfs/objects/batch
 tried read -u "$own" --json "{\"operation\": \"download\", \"objects\": [{\"oid\": \"$sum\", \"size\": 3000000}]}" $lfs/objects/batch
-tried lock -u "$own" --json '{"path": "x"}' $lfs/locks
+tried unlock -u "$own" --json '{"force": true}' $lfs/locks/7/unlock
+(cd d && git lfs lock big.bin 2>&1; git lfs locks 2>&1; git lfs unlock big.bin 2>&1; git lfs locks 2>&1 | wc -l)
 tried secret -u "$own" --json '{"operation": "download", "objects": []}' $forge/acme/secret.git/info/lfs/objects/batch
 tried range -u "$own" -r 0-9 -o out $lfs/objects/$sum"#,
     );
@@ -168,7 +187,10 @@ tried range -u "$own" -r 0-9 -o out $lfs/objects/$sum"#,
         "wrong: 422 {\"message\":\"the file is not the one that its address names\"}",
         "batch: 200 {\"hash_algo\":\"sha256\",\"objects\":[{\"oid\":",
         "read: 200 {\"hash_algo\":\"sha256\",\"objects\":[{\"actions\":{\"download\":{\"header\":{\"Authorization\":",
-        "lock: 403",
+        "unlock: 403 {\"message\":\"the token of a job breaks no lock of another",
+        "Locked big.bin",
+        "big.bin\trunner\tID:7",
+        "Unlocked big.bin",
         "secret: 403",
         "range: 200",
     ] {

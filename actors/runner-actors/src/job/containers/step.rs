@@ -8,6 +8,7 @@ use runner_core::container::options::ContainerOptions;
 use runner_core::container::{ContainerRequest, ImageReference, words};
 use runner_core::context::{OWN_DIRECTORY, TEMP, WORKSPACE};
 use runner_core::expr::{Context, HashFiles, Object, Scope, Value};
+use runner_core::job_folders::below_workspace;
 use runner_core::plan::{DockerAction, PlannedStep, is_override};
 use runner_core::prepare;
 use runner_core::workflow::DockerImage;
@@ -158,7 +159,7 @@ impl StepRunner<'_> {
         let (given, args) = input.args.unwrap_or_default();
         let request = stage_request(action, kind, image, (given, args));
         let mounts = [
-            Mount::new(WORKSPACE, CONTAINER_WORKSPACE),
+            Mount::new(&self.folders.workspace, CONTAINER_WORKSPACE),
             Mount::new(HOME, CONTAINER_HOME),
             Mount::new(TEMP, CONTAINER_TEMP),
             Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
@@ -289,10 +290,12 @@ fn add_below(
 
 /// A path of the machine as the container of an action has it.
 fn in_container(value: &str, directory: &str) -> String {
+    if let Some(rest) = below_workspace(value) {
+        return format!("{CONTAINER_WORKSPACE}{rest}");
+    }
     let files = format!("{directory}/files");
     let mapped = [
         (files.as_str(), CONTAINER_FILES),
-        (WORKSPACE, CONTAINER_WORKSPACE),
         (OWN_DIRECTORY, CONTAINER_WORKFLOW),
         (TEMP, CONTAINER_TEMP),
     ];
