@@ -106,7 +106,9 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
     if found.has_errors() {
         return Err(found);
     }
-    let written = Input::toml(&name, &text, environment).base(&base).written()?;
+    let written = Input::toml(&name, &text, environment)
+        .base(&base)
+        .written()?;
     let mut plan = Plan {
         file: PlanFile {
             path: path.to_owned(),
@@ -151,7 +153,9 @@ pub(crate) fn runner_again(
     if checker.found.has_errors() {
         return Err(checker.found);
     }
-    let written = Input::toml(&name, &text, environment).base(&base).written()?;
+    let written = Input::toml(&name, &text, environment)
+        .base(&base)
+        .written()?;
     Ok((runner.flatten(), written))
 }
 

@@ -44,8 +44,8 @@ fn y1_sighup_does_not_end_a_platform_without_an_orchestrator() {
     assert_eq!(platform.end(Signal::TERM), Some(0));
 }
 
-/// What one file says of the runner's VM hosts, and another of the orchestrator's, is put in force by
-/// a signal and by either admin way.
+/// What one file says of the runner's VM hosts, and another of the orchestrator's, is put in force
+/// by a signal and by either admin way.
 #[test]
 fn i18_a_platform_reads_its_vm_hosts_again() {
     let site = Site::new();
@@ -77,7 +77,11 @@ fn i18_a_platform_reads_its_vm_hosts_again() {
     site.write("platform.toml", &format!("{begun}{east}lable = 1\n"));
     let refused = platform.ask("runner", "POST /admin/reload");
     assert_eq!(refused.status, 422, "{}", refused.body);
-    assert!(refused.body.contains("unknown key `lable`"), "{}", refused.body);
+    assert!(
+        refused.body.contains("unknown key `lable`"),
+        "{}",
+        refused.body
+    );
     assert_eq!(of_runner(&platform), ["default", "east"]);
     site.write("platform.toml", begun);
     let reloaded = platform.ask("runner", "POST /admin/reload");

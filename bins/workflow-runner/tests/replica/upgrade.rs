@@ -28,14 +28,19 @@ fn i18_a_process_of_the_version_before_stands_by_until_it_connects_anew_and_does
     let server = PostgresServer::start();
     let (first, mut second) = pair(&server);
     let set = |version: &str| {
-        server.sql(&format!("UPDATE workflow_runner.layout SET version = {version}"));
+        server.sql(&format!(
+            "UPDATE workflow_runner.layout SET version = {version}"
+        ));
     };
     set("version + 1");
     assert_eq!(second.push("one").status, 202);
     assert_eq!(first.push("two").status, 202);
     assert_eq!(ready(&second), Some(200));
     disconnect(&server);
-    until(|| ready(&second) == Some(503), "a standby that is not ready");
+    until(
+        || ready(&second) == Some(503),
+        "a standby that is not ready",
+    );
     let says_why = |runner: &Runner| {
         let health = runner.get("/health").map(|it| it.json());
         let reason = health.as_ref().and_then(|it| it["reason"].as_str());
@@ -66,7 +71,10 @@ fn i18_a_process_of_the_version_before_stands_by_until_it_connects_anew_and_does
     // As a program that knows them does.
     set("version - 1");
     until(|| ready(&second) == Some(200), "a standby that is ready");
-    until(|| second.push("three").status == 202, "a delivery that is taken");
+    until(
+        || second.push("three").status == 202,
+        "a delivery that is taken",
+    );
     let lead = |runner: &Runner| runner.role().as_deref() == Some("leader");
     until(|| lead(&first) || lead(&second), "a leader");
 }
