@@ -290,15 +290,24 @@ mod tests {
         let none = BTreeMap::new();
         let at = |name: &str, url: &str| host(name, url, "a", &[]);
         let mut list = HostList::default();
-        list.renew(&[at("east", "http://a.test"), at("west", "http://b.test")], &none);
+        list.renew(
+            &[at("east", "http://a.test"), at("west", "http://b.test")],
+            &none,
+        );
         let places = [0, 1].map(|index| list.at(index).place().to_owned());
-        list.renew(&[at("west", "http://a.test"), at("east", "http://b.test")], &none);
+        list.renew(
+            &[at("west", "http://a.test"), at("east", "http://b.test")],
+            &none,
+        );
         let found = places.each_ref().map(|place| list.at_place(place));
         assert_eq!(found, [Some(0), Some(1)], "where they were");
         assert_eq!(list.at_place("unknown"), None);
         // A process that starts later knows them by the same.
         let mut later = HostList::default();
-        later.renew(&[at("west", "http://b.test"), at("east", "http://a.test")], &none);
+        later.renew(
+            &[at("west", "http://b.test"), at("east", "http://a.test")],
+            &none,
+        );
         let found = places.each_ref().map(|place| later.at_place(place));
         assert_eq!(found, [Some(1), Some(0)]);
     }

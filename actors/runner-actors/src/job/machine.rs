@@ -194,7 +194,10 @@ impl MachineRequest {
         let found = hosts.find(Some(&job.host), Some(&job.place));
         let index = found.filter(|index| hosts.is_listed(*index));
         let index = index.ok_or_else(|| {
-            format!("its host {} is not configured, or at another address", job.host)
+            format!(
+                "its host {} is not configured, or at another address",
+                job.host
+            )
         })?;
         let mut machine = self.machine.clone();
         machine.vm.mem_mib = Some(u32::try_from(job.memory_mib).unwrap_or(u32::MAX));
