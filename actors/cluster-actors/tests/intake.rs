@@ -5,6 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,14 +22,25 @@ use supervision::{Root, SupervisorSpec};
 struct Product {
     asked: Mutex<Vec<String>>,
     is_full: Mutex<bool>,
+    /// What it was asked about while it was full.
+    unsaid: Mutex<BTreeSet<String>>,
 }
 
 impl Decide for Product {
-    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+    fn decide(
+        &self,
+        delivery: Delivery,
+        body: &[u8],
+        again: bool,
+    ) -> LocalBoxFuture<'static, IntakeDecision> {
         assert_eq!(body, BODY);
         let id = delivery.id.to_string();
+        assert_eq!(again, self.unsaid.lock().contains(&id), "{id}");
         let decision = match id.as_str() {
-            _ if *self.is_full.lock() => IntakeDecision::NotNow,
+            _ if *self.is_full.lock() => {
+                self.unsaid.lock().insert(id.clone());
+                IntakeDecision::NotNow
+            }
             newer if newer.starts_with("newer") => IntakeDecision::NotHere("newer".to_owned()),
             _ => IntakeDecision::Outcome(b"done".to_vec()),
         };
@@ -160,5 +172,36 @@ fn i18_while_the_product_is_full_one_entry_is_asked_about_at_a_time() {
                 .entries
                 .is_empty()
         );
+    });
+}
+
+/// The database refuses to note outcomes for a while, and says how often it was asked to.
+#[test]
+fn i18_what_was_decided_and_cannot_be_noted_is_noted_later_and_not_decided_again() {
+    let server = PostgresServer::start();
+    let shared = shared(&server);
+    actix::System::new().block_on(async {
+        let intake = shared.intake();
+        let seq = take_in(intake, "known").await;
+        server.sql(
+            "SET search_path = intake_test; CREATE SEQUENCE attempts; \
+             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             PERFORM nextval('intake_test.attempts'); RAISE EXCEPTION 'not now'; END $$; \
+             CREATE TRIGGER refuse BEFORE UPDATE ON intake \
+             FOR EACH ROW EXECUTE FUNCTION refuse()",
+        );
+        let product = Arc::new(Product::default());
+        let _root = follow(&shared, &product);
+        let attempts = || {
+            let attempts = server.sql("SELECT last_value FROM intake_test.attempts");
+            attempts.trim().parse::<u32>().unwrap()
+        };
+        while attempts() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        server.sql("DROP TRIGGER refuse ON intake_test.intake");
+        let outcome = tokio::time::timeout(Duration::from_secs(60), intake.outcome(seq)).await;
+        assert_eq!(outcome.unwrap().as_deref(), Some(&b"done"[..]));
+        assert_eq!(*product.asked.lock(), ["known"]);
     });
 }

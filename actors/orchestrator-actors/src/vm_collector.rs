@@ -85,7 +85,7 @@ fn run_of(owner: &str) -> Option<RunId> {
 }
 
 /// Whether a run that asked for a VM does not have it (any more). `known` is the one that its
-/// record names.
+/// record names; by the name of its host, as that may be the same machine at another address.
 fn is_left_over(run: &Run, known: Option<&RunVm>, (host, vm): (&str, &Vm)) -> bool {
     match run.state {
         // Its request may be under way, until the record names what came of it.
@@ -120,6 +120,7 @@ mod tests {
         .expect("a VM");
         let known = |host: &str, vm: &str| RunVm {
             host: host.to_owned(),
+            place: None,
             vm: vm.to_owned(),
             isolation: None,
         };

@@ -327,6 +327,10 @@ pub struct JobRecord {
     /// The VM's host; records of former versions name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm_host: Option<String>,
+    /// Which host of that name: another one may be listed under it by now. Records of former
+    /// versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm_place: Option<String>,
     /// How well the VM is separated from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
@@ -383,6 +387,7 @@ impl JobRecord {
             ended_at: now_ms(),
         });
         self.vm_host = None;
+        self.vm_place = None;
         self.isolation = None;
         self.steps.clear();
         let next = self.lost.len() + 1;

@@ -19,6 +19,9 @@ use crate::store_retry::until_read;
 
 const LOST_REASON: &str = "the runner was restarted while it ran";
 
+/// A host's name, and which of that name it is, as records say them.
+type RecordedHost = (Option<String>, Option<String>);
+
 /// Takes up unfinished runs.
 #[derive(Clone)]
 pub(crate) struct RunRecovery {
@@ -93,8 +96,11 @@ impl RunRecovery {
         let open = ledger.record.jobs.iter();
         let open = open.filter(|job| job.conclusion.is_none());
         self.give_back(
-            open.filter_map(|job| Some((job.vm_host.clone(), job.vm.clone()?)))
-                .collect(),
+            open.filter_map(|job| {
+                let host = (job.vm_host.clone(), job.vm_place.clone());
+                Some((host, job.vm.clone()?))
+            })
+            .collect(),
         );
         // Those that ran in the run it repeats are no beginning of this one.
         let own = |job: &&JobRecord| job.kept_from.is_none();
@@ -148,19 +154,20 @@ impl RunRecovery {
     }
 
     /// VMs of jobs that are lost are given back now, not when their leases end.
-    fn give_back(&self, vms: Vec<(Option<String>, String)>) {
+    fn give_back(&self, vms: Vec<(RecordedHost, String)>) {
         if vms.is_empty() {
             return;
         }
         let hosts = self.hosts.clone();
         actix_rt::spawn(async move {
-            for (host, vm) in vms {
-                let given_back = match hosts.client_of(host.as_deref()) {
+            for ((host, place), vm) in vms {
+                let (host, place) = (host.as_deref(), place.as_deref());
+                let given_back = match hosts.client_of(host, place) {
                     Ok(vmm) => vmm.delete(&vm).await,
                     Err(error) => Err(error),
                 };
                 if let Err(error) = given_back {
-                    if let Some(index) = hosts.find(host.as_deref()) {
+                    if let Some(index) = hosts.find(host, place) {
                         hosts.report_leak(index);
                     }
                     tracing::warn!(event = "run.vm_not_returned", vm, %error, "a VM could not be given back; the garbage collector tries again");

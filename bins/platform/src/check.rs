@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
+    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError, Written,
 };
 use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
@@ -41,10 +41,19 @@ pub(crate) struct Plan {
     pub(crate) vm_manager: Option<ManagerConfig>,
     /// The workflow runner.
     pub(crate) runner: Option<RunnerConfig>,
+    /// The file, which is read again while the runner works.
+    pub(crate) file: PlanFile,
     /// The orchestrator.
     pub(crate) orchestrator: Option<AgentPlan>,
     /// What is odd, but does not stop a start.
     pub(crate) warnings: Diagnostics,
+}
+
+/// The platform's file, and what it said.
+#[derive(Debug)]
+pub(crate) struct PlanFile {
+    pub(crate) path: PathBuf,
+    pub(crate) written: Written,
 }
 
 /// The search server's settings.
@@ -74,12 +83,8 @@ pub(crate) fn runner_store_options() -> Options {
 /// # Errors
 /// Every mistake of every file and variable, in one list.
 pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagnostics> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read(path).map_err(|error| of(&name, format!("it cannot be read: {error}")))?;
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let base = absolute.parent().unwrap_or(Path::new("/"));
-    let (file, found) = PlatformFile::read(&name, &text, environment, base);
+    let (name, text, base) = text_of(path)?;
+    let (file, found) = PlatformFile::read(&name, &text, environment, &base);
     // The products are checked even when it is not known where they are kept.
     let data = file.data_dir.clone().unwrap_or_else(|| base.join("data"));
     // How much is logged is one decision for all of them; an empty variable counts as unset.
@@ -98,7 +103,17 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         .orchestrator
         .map(|path| checker.orchestrator(path, environment));
     let found = checker.found;
+    if found.has_errors() {
+        return Err(found);
+    }
+    let written = Input::toml(&name, &text, environment)
+        .base(&base)
+        .written()?;
     let mut plan = Plan {
+        file: PlanFile {
+            path: path.to_owned(),
+            written,
+        },
         log_level,
         token,
         search: search.flatten(),
@@ -115,6 +130,43 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         return Err(plan.warnings);
     }
     Ok(plan)
+}
+
+/// What the file says of the runner now, and all that is written there.
+///
+/// # Errors
+/// Every mistake of the file, and of the runner's table.
+pub(crate) fn runner_again(
+    path: &Path,
+    environment: &Environment,
+) -> Result<(Option<RunnerConfig>, Written), Diagnostics> {
+    let (name, text, base) = text_of(path)?;
+    let (file, found) = PlatformFile::read(&name, &text, environment, &base);
+    let data = file.data_dir.clone().unwrap_or_else(|| base.join("data"));
+    let quiet = environment.clone().with("LOG_LEVEL", "");
+    let mut checker = Checker {
+        environment: &quiet,
+        data: &data,
+        found,
+    };
+    let runner = file.runner.map(|table| checker.runner(table));
+    if checker.found.has_errors() {
+        return Err(checker.found);
+    }
+    let written = Input::toml(&name, &text, environment)
+        .base(&base)
+        .written()?;
+    Ok((runner.flatten(), written))
+}
+
+/// The file's name, its text, and the folder that paths in it are meant from.
+fn text_of(path: &Path) -> Result<(String, Vec<u8>, PathBuf), Diagnostics> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read(path).map_err(|error| of(&name, format!("it cannot be read: {error}")))?;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let base = absolute.parent().unwrap_or(Path::new("/")).to_owned();
+    Ok((name, text, base))
 }
 
 /// Products that would want one port: the second of them could not start.

@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod front;
 mod products;
+mod reread;
 mod run_news;
 mod servers;
 mod settings;
@@ -26,8 +27,8 @@ can be left out. The products' own variables apply here as well: see docs/CONFIG
 
 Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage, 6 with
 --check: a database, an object storage or a VM host does not answer.
-Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again,
-and is ignored without one.
+Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration and the
+runner's VM hosts again, and is ignored without both.
 
 Examples:
   platform demo

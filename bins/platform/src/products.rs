@@ -3,10 +3,12 @@
 //! and its edge serves.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use config_core::{Environment, Secret};
+use daemon::lifecycle::on_hangup;
 use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::{OrchestratorService, OrchestratorView};
@@ -26,8 +28,9 @@ use vm_web::boot::{self as machines, DataDirectory};
 use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions as VmOptions, VmServer};
 
-use crate::check::{AgentPlan, SearchPlan, runner_store_options};
+use crate::check::{AgentPlan, PlanFile, SearchPlan, runner_store_options};
 use crate::front::{Mount, reached};
+use crate::reread::{self, RunnerFile};
 use crate::servers::ProductServers;
 
 /// The runner's token for the VM manager is made anew at each start; no process lives longer.
@@ -150,6 +153,13 @@ impl Machines {
         Ok((self.listener.local_addr()?, token))
     }
 
+    /// It as a host of the runner's jobs.
+    fn own_host(&self) -> anyhow::Result<VmHostSettings> {
+        let (address, token) = self.access("runner", Scope::Write)?;
+        let url = format!("http://{address}/").parse()?;
+        Ok(VmHostSettings::only(url, Some(token)))
+    }
+
     /// It behind the front door. Who has signed in sees and ends the VMs of all.
     pub(crate) fn mount(&self) -> anyhow::Result<Mount> {
         let (address, token) = self.access("front-door", Scope::Admin)?;
@@ -207,20 +217,21 @@ pub(crate) struct Runs {
 impl Runs {
     /// `machines`: the platform's own VM manager; `VMM_API_URL` names another one.
     pub(crate) fn take(
-        mut config: RunnerConfig,
+        (mut config, file): (RunnerConfig, PlanFile),
         machines: Option<&Machines>,
         services: Option<TcpListener>,
         serve: &ServeOptions,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
-        let elsewhere = environment.text("VMM_API_URL");
-        if let (None, Some(machines)) = (elsewhere, machines) {
-            let (address, token) = machines.access("runner", Scope::Write)?;
-            let own = VmHostSettings::only(format!("http://{address}/").parse()?, Some(token));
-            let hosts = &mut config.runner.vm_hosts;
-            hosts.retain(|host| host.name != own.name);
-            hosts.insert(0, own);
-        }
+        let machines = machines.filter(|_| environment.text("VMM_API_URL").is_none());
+        let own = machines.map(Machines::own_host).transpose()?;
+        let file = Arc::new(RunnerFile::new(
+            file,
+            environment,
+            own,
+            &config.runner.vm_hosts,
+        ));
+        config.runner.vm_hosts = file.vm_hosts();
         let services = match (services, config.services_listen) {
             (Some(listener), _) => Some(listener),
             (None, Some(address)) => Some(edge_web::bind(address, "services_listen in [runner]")?),
@@ -244,7 +255,7 @@ impl Runs {
             serve: serve.clone(),
         };
         Ok(Self {
-            service: RunnerService::new(config.runner, store.clone())?,
+            service: RunnerService::new(config.runner, store.clone())?.reading(file.source()),
             options,
             listener,
             services,
@@ -291,6 +302,9 @@ impl Runs {
             .start_below(tree)
             .await?;
         let server = server.services_on(services);
+        if let Some(reloader) = server.settings() {
+            on_hangup(move || reread::reload(reloader.clone()))?;
+        }
         servers.add("runner", |stop| async move {
             let stop = daemon::store::stop_or_taken_over(stop, &store);
             server.serve(listener, stop).await?;

@@ -79,9 +79,10 @@ impl Products {
             .map(|config| Machines::take(config, serve))
             .transpose();
         let machines = machines.context("the VM manager cannot be started")?;
-        let runs = plan
-            .runner
-            .map(|config| Runs::take(config, machines.as_ref(), services, serve, environment));
+        let runs = plan.runner.map(|config| {
+            let read = (config, plan.file);
+            Runs::take(read, machines.as_ref(), services, serve, environment)
+        });
         let runs = runs
             .transpose()
             .context("the workflow runner cannot be started")?;
@@ -126,14 +127,16 @@ impl Products {
         if let Some(machines) = self.machines {
             machines.start(tree, servers).await?;
         }
+        if self.runs.is_none() && self.agents.is_none() {
+            ignore_hangup(
+                "no product here reads its settings again: they take effect with a restart",
+            )?;
+        }
         if let Some(runs) = self.runs {
             runs.start(tree, servers).await?;
         }
-        match self.agents {
-            Some(agents) => agents.start(tree, servers).await?,
-            None => ignore_hangup(
-                "no product here reads its settings again: they take effect with a restart",
-            )?,
+        if let Some(agents) = self.agents {
+            agents.start(tree, servers).await?;
         }
         Ok(())
     }

@@ -25,9 +25,14 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &ChildRef<Intake>) -> Sup
 struct OrchestratorDecisions(ChildRef<Intake>);
 
 impl Decide for OrchestratorDecisions {
-    fn decide(&self, delivery: Delivery, _: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+    fn decide(
+        &self,
+        delivery: Delivery,
+        _: &[u8],
+        again: bool,
+    ) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
-        Box::pin(async move { decide(&intake, delivery).await })
+        Box::pin(async move { decide(&intake, delivery, again).await })
     }
 
     fn lost(&self) -> Vec<u8> {
@@ -35,9 +40,9 @@ impl Decide for OrchestratorDecisions {
     }
 }
 
-async fn decide(intake: &ChildRef<Intake>, delivery: Delivery) -> IntakeDecision {
+async fn decide(intake: &ChildRef<Intake>, delivery: Delivery, again: bool) -> IntakeDecision {
     let error: Box<dyn Error> = match intake.ask(Admit(Box::new(delivery))).await {
-        Ok(Ok(reply)) => match serde_json::to_vec(&reply) {
+        Ok(Ok(reply)) => match serde_json::to_vec(&first_reply(reply, again)) {
             Ok(outcome) => return IntakeDecision::Outcome(outcome),
             Err(error) => error.into(),
         },
@@ -46,6 +51,14 @@ async fn decide(intake: &ChildRef<Intake>, delivery: Delivery) -> IntakeDecision
     };
     tracing::debug!(event = "intake.not_decided", %error);
     IntakeDecision::NotNow
+}
+
+/// The reply to a delivery. Asked again, it is known by the first time, whose reply was lost.
+fn first_reply(reply: WebhookReply, again: bool) -> WebhookReply {
+    match reply.outcome {
+        WebhookOutcome::Duplicate if again => plain(&reply.delivery, WebhookOutcome::Accepted),
+        _ => reply,
+    }
 }
 
 /// The answer to a reply.
@@ -60,22 +73,44 @@ pub(crate) fn answer(reply: &WebhookReply) -> HttpResponse {
 /// What is replied to a delivery that was taken in: what the leader would have replied, or that it
 /// is accepted while nobody has decided.
 pub(crate) fn reply_to(id: &str, taken: IntakeAnswer) -> WebhookReply {
-    let plain = |outcome| WebhookReply {
+    match taken {
+        IntakeAnswer::New(outcome) => outcome
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_else(|| plain(id, WebhookOutcome::Accepted)),
+        IntakeAnswer::Known(_) => WebhookReply {
+            reason: Some(Ignored::Duplicate.to_string()),
+            detail: Some(Ignored::Duplicate.detail().to_owned()),
+            ..plain(id, WebhookOutcome::Duplicate)
+        },
+    }
+}
+
+fn plain(id: &str, outcome: WebhookOutcome) -> WebhookReply {
+    WebhookReply {
         delivery: id.to_owned(),
         outcome,
         dispatches: Vec::new(),
         rejected: Vec::new(),
         reason: None,
         detail: None,
-    };
-    match taken {
-        IntakeAnswer::New(outcome) => outcome
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_else(|| plain(WebhookOutcome::Accepted)),
-        IntakeAnswer::Known(_) => WebhookReply {
-            reason: Some(Ignored::Duplicate.to_string()),
-            detail: Some(Ignored::Duplicate.detail().to_owned()),
-            ..plain(WebhookOutcome::Duplicate)
-        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_what_is_known_by_being_asked_before_is_accepted() {
+        use WebhookOutcome::{Accepted, Duplicate, Ignored};
+        for (outcome, again, expected) in [
+            (Accepted, false, Accepted),
+            (Duplicate, false, Duplicate),
+            (Duplicate, true, Accepted),
+            (Ignored, true, Ignored),
+        ] {
+            let reply = first_reply(plain("one", outcome), again);
+            assert_eq!((&*reply.delivery, reply.outcome), ("one", expected));
+        }
     }
 }

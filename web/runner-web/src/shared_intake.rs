@@ -38,10 +38,18 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &RunnerIntake) -> Supervi
 struct RunnerDecisions(RunnerIntake);
 
 impl Decide for RunnerDecisions {
-    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+    fn decide(
+        &self,
+        delivery: Delivery,
+        body: &[u8],
+        again: bool,
+    ) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
         match acceptable(delivery, body) {
-            Ok(delivery) => Box::pin(async move { decide(&intake, delivery).await }),
+            Ok(delivery) => Box::pin(async move {
+                let accepted = intake.accept(delivery).await;
+                decision_of(accepted, again)
+            }),
             Err(reason) => Box::pin(ready(IntakeDecision::NotHere(reason))),
         }
     }
@@ -60,14 +68,15 @@ fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
     }
 }
 
-async fn decide(intake: &RunnerIntake, delivery: NewDelivery) -> IntakeDecision {
-    let decision = match intake.accept(delivery).await {
+/// Asked again, a delivery is known by the first time, whose outcome was lost.
+fn decision_of(accepted: Result<Accepted, NotAccepted>, again: bool) -> IntakeDecision {
+    let decision = match accepted {
         Ok(Accepted::Run(run)) => Decision {
             run: Some(run),
             ..Decision::default()
         },
         Ok(Accepted::Duplicate { run }) => Decision {
-            duplicate: true,
+            duplicate: !again,
             run,
             ..Decision::default()
         },
@@ -126,6 +135,19 @@ mod tests {
         let stored = StoredDelivery::new(headers, digest.expect("it is 32 bytes"), body);
         let delivery = stored.delivery().map_err(|error| error.to_string())?;
         acceptable(delivery, body)
+    }
+
+    #[test]
+    fn i18_what_is_known_by_being_asked_before_is_no_duplicate() {
+        for (again, duplicate) in [(false, true), (true, false)] {
+            let run = || Some("run-1".to_owned());
+            let accepted = Ok(Accepted::Duplicate { run: run() });
+            let IntakeDecision::Outcome(outcome) = decision_of(accepted, again) else {
+                panic!("it is decided");
+            };
+            let decision: Decision = serde_json::from_slice(&outcome).expect("as it was written");
+            assert_eq!((decision.duplicate, decision.run), (duplicate, run()));
+        }
     }
 
     /// A standby acknowledged each: none may be dropped by a leader that does not know it.

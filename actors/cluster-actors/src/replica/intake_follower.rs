@@ -7,9 +7,11 @@
 //! What this version of the program cannot read stays where it is, for another that leads: what
 //! waits behind it is decided. While the product takes nothing, one entry is asked about at a time.
 //!
-//! What was decided twice, because a leader died in between, is found to be known by the product's
-//! own deliveries: nothing is done twice.
+//! An outcome that cannot be noted, because the database is away just then, is remembered and noted
+//! at the next look: nothing is decided twice. What another leader decides again, because this one
+//! died in between, is found to be known by the product's own deliveries: nothing is done twice.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,21 +35,31 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Decides a delivery that another process took in.
 pub trait Decide: Send + Sync + 'static {
-    /// What becomes of it; `body` is the JSON that was signed.
-    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision>;
+    /// What becomes of it; `body` is the JSON that was signed. `again`: it was asked before, and
+    /// could not say; if it is known now, it is by that.
+    fn decide(
+        &self,
+        delivery: Delivery,
+        body: &[u8],
+        again: bool,
+    ) -> LocalBoxFuture<'static, IntakeDecision>;
 
     /// The outcome of one that nobody will ever read.
     fn lost(&self) -> Vec<u8>;
 }
 
 /// What becomes of the content of an entry.
-fn decide_content(decide: &dyn Decide, content: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+fn decide_content(
+    decide: &dyn Decide,
+    content: &[u8],
+    again: bool,
+) -> LocalBoxFuture<'static, IntakeDecision> {
     let read = || -> Result<_, Undecodable> {
         let stored = StoredDelivery::from_bytes(content)?;
         Ok((stored.delivery()?, stored))
     };
     match read() {
-        Ok((delivery, stored)) => decide.decide(delivery, stored.body()),
+        Ok((delivery, stored)) => decide.decide(delivery, stored.body(), again),
         Err(error) => Box::pin(ready(error.decision(decide.lost()))),
     }
 }
@@ -66,6 +78,11 @@ pub struct IntakeFollower {
 struct Progress {
     /// Numbers of the entries that another version has to decide.
     passed_over: Vec<u64>,
+    /// What was decided and is not known to be noted: of one page at most, as nothing further is
+    /// read before.
+    not_noted: Vec<(u64, Vec<u8>)>,
+    /// Numbers of those that the product was asked about, and could not say.
+    unsaid: BTreeSet<u64>,
     /// Whether the product took nothing when it was asked last.
     waits: bool,
 }
@@ -127,6 +144,9 @@ impl Actor for IntakeFollower {
 impl Progress {
     async fn decide_all(&mut self, intake: &IntakeHandle, decide: &dyn Decide) {
         loop {
+            if !self.note(intake).await {
+                return;
+            }
             let limit = if self.waits { 1 } else { PAGE };
             let page = match intake.undecided(limit, self.passed_over.clone()).await {
                 Ok(page) => page,
@@ -136,23 +156,29 @@ impl Progress {
                 }
             };
             let deciding = page.entries.into_iter().map(|entry| {
-                let decided = decide_content(decide, &entry.content);
+                let again = self.unsaid.contains(&entry.seq);
+                let decided = decide_content(decide, &entry.content, again);
                 async move { (entry.seq, entry.delivery, decided.await) }
             });
-            let outcomes = self.sort(join_all(deciding).await);
-            if !outcomes.is_empty() {
-                let count = outcomes.len();
-                // Decided again at the next look, and then found to be known.
-                if let Err(error) = intake.decide(outcomes).await {
-                    tracing::warn!(event = "intake.outcome_not_noted", %error);
-                    return;
-                }
-                tracing::debug!(event = "intake.decided", count);
-            }
-            if self.waits || !page.may_have_more {
+            self.not_noted = self.sort(join_all(deciding).await);
+            if !self.note(intake).await || self.waits || !page.may_have_more {
                 return;
             }
         }
+    }
+
+    /// Whether everything that was decided is noted. Noted twice, the first counts.
+    async fn note(&mut self, intake: &IntakeHandle) -> bool {
+        if self.not_noted.is_empty() {
+            return true;
+        }
+        if let Err(error) = intake.decide(self.not_noted.clone()).await {
+            tracing::warn!(event = "intake.outcome_not_noted", %error);
+            return false;
+        }
+        tracing::debug!(event = "intake.decided", count = self.not_noted.len());
+        self.not_noted.clear();
+        true
     }
 
     /// The outcomes to note; the rest is remembered here.
@@ -160,9 +186,13 @@ impl Progress {
         self.waits = false;
         let mut outcomes = Vec::new();
         for (seq, delivery, decision) in decided {
+            self.unsaid.remove(&seq);
             match decision {
                 IntakeDecision::Outcome(outcome) => outcomes.push((seq, outcome)),
-                IntakeDecision::NotNow => self.waits = true,
+                IntakeDecision::NotNow => {
+                    self.unsaid.insert(seq);
+                    self.waits = true;
+                }
                 IntakeDecision::NotHere(reason) => {
                     tracing::warn!(
                         event = "intake.passed_over",

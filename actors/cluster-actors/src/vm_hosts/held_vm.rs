@@ -22,6 +22,8 @@ pub struct HeldVm {
     pub id: String,
     /// The name of its host.
     pub host: String,
+    /// Which host of that name it is.
+    pub place: String,
     /// What separates it from the host, where its manager says so.
     pub isolation: Option<Isolation>,
     /// Its memory in MiB.
@@ -59,6 +61,7 @@ impl HeldVm {
             vmm,
             id,
             host: hosts.name(index),
+            place: hosts.place_of(index),
             isolation,
             mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB),
             returned: Rc::new(Cell::new(false)),

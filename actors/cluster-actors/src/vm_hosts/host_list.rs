@@ -17,6 +17,7 @@ use crate::vm_hosts::known_host::KnownHost;
 pub(crate) struct HostEntry {
     name: String,
     url: Url,
+    place: String,
     token: LiveToken,
     state: Mutex<EntryState>,
 }
@@ -34,6 +35,7 @@ impl HostEntry {
         Self {
             name: settings.name.clone(),
             url: settings.url.clone(),
+            place: place_of(settings),
             token: LiveToken::new(settings.token.clone()),
             state: Mutex::new(EntryState {
                 labels: settings.labels.clone(),
@@ -44,6 +46,11 @@ impl HostEntry {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which host it is, of that name and address.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -110,6 +117,13 @@ impl EntryState {
     }
 }
 
+/// What stands in records for a host at its address: who reads them learns no address by it.
+fn place_of(settings: &VmHostSettings) -> String {
+    let text = format!("{}\n{}", settings.name, settings.url);
+    let digest = blake3::hash(text.as_bytes()).to_hex();
+    digest.chars().take(16).collect()
+}
+
 /// All hosts since the start.
 #[derive(Default)]
 pub(crate) struct HostList {
@@ -121,6 +135,10 @@ pub(crate) struct HostList {
 impl HostList {
     pub(crate) fn at(&self, index: usize) -> &Arc<HostEntry> {
         &self.all[index]
+    }
+
+    pub(crate) fn at_place(&self, place: &str) -> Option<usize> {
+        self.all.iter().position(|host| host.place == place)
     }
 
     pub(crate) fn is_listed(&self, index: usize) -> bool {
@@ -265,6 +283,33 @@ mod tests {
             assert_eq!(listed(&list), now, "{new:?}");
         }
         assert_eq!(list.unlisted().count(), 3);
+    }
+
+    #[test]
+    fn i18_a_record_finds_its_host_by_name_and_address() {
+        let none = BTreeMap::new();
+        let at = |name: &str, url: &str| host(name, url, "a", &[]);
+        let mut list = HostList::default();
+        list.renew(
+            &[at("east", "http://a.test"), at("west", "http://b.test")],
+            &none,
+        );
+        let places = [0, 1].map(|index| list.at(index).place().to_owned());
+        list.renew(
+            &[at("west", "http://a.test"), at("east", "http://b.test")],
+            &none,
+        );
+        let found = places.each_ref().map(|place| list.at_place(place));
+        assert_eq!(found, [Some(0), Some(1)], "where they were");
+        assert_eq!(list.at_place("unknown"), None);
+        // A process that starts later knows them by the same.
+        let mut later = HostList::default();
+        later.renew(
+            &[at("west", "http://b.test"), at("east", "http://a.test")],
+            &none,
+        );
+        let found = places.each_ref().map(|place| later.at_place(place));
+        assert_eq!(found, [Some(1), Some(0)]);
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl VmHosts {
         Arc::clone(self.0.hosts.read().at(index))
     }
 
-    pub(crate) fn is_listed(&self, index: usize) -> bool {
+    /// Whether a host gets jobs: it is in the list that is in force.
+    pub fn is_listed(&self, index: usize) -> bool {
         self.0.hosts.read().is_listed(index)
     }
 
@@ -138,6 +139,11 @@ impl VmHosts {
     /// What a host is called.
     pub fn name(&self, index: usize) -> String {
         self.entry(index).name().to_owned()
+    }
+
+    /// Which host it is, of its name and address: what records name it by.
+    pub fn place_of(&self, index: usize) -> String {
+        self.entry(index).place().to_owned()
     }
 
     /// The version of a host's VM manager, as it last said.
@@ -161,9 +167,14 @@ impl VmHosts {
         found.map(|(index, _)| index)
     }
 
-    /// The host of this name, also where it is not listed any more: what has a VM there can be
-    /// given back. Records of former versions name none: they are of the first one.
-    pub fn find(&self, name: Option<&str>) -> Option<usize> {
+    /// The host that has a recorded VM, also where it is not listed any more: what has a VM there
+    /// can be given back. `place`: which host of that name it was, as another one may have the name
+    /// by now; records of former versions say none, and older ones no name: they are of the first
+    /// one.
+    pub fn find(&self, name: Option<&str>, place: Option<&str>) -> Option<usize> {
+        if let Some(place) = place {
+            return self.0.hosts.read().at_place(place);
+        }
         let Some(name) = name else {
             let hosts = self.0.hosts.read();
             return hosts.listed().next().map(|(index, _)| index);
@@ -179,12 +190,16 @@ impl VmHosts {
     /// A client of the VM manager that has a recorded VM.
     ///
     /// # Errors
-    /// When no host of this name is configured any more.
-    pub fn client_of(&self, name: Option<&str>) -> Result<VmmClient, VmmError> {
-        let found = self.find(name).map(|index| self.client(index));
+    /// When no such host is configured any more.
+    pub fn client_of(
+        &self,
+        name: Option<&str>,
+        place: Option<&str>,
+    ) -> Result<VmmClient, VmmError> {
+        let found = self.find(name, place).map(|index| self.client(index));
         found.ok_or_else(|| {
             VmmError::NotFound(format!(
-                "the VM host {} is not configured",
+                "the VM host {} is not configured, or not at the address where that VM is",
                 name.unwrap_or(DEFAULT_HOST)
             ))
         })

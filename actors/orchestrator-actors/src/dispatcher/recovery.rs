@@ -80,7 +80,8 @@ async fn end_vm(services: &RunServices, run: &Run) {
     let Ok(Some(vm)) = read.await else {
         return;
     };
-    let given_back = async { hosts.client_of(Some(&vm.host))?.delete(&vm.vm).await };
+    let found = hosts.client_of(Some(&vm.host), vm.place.as_deref());
+    let given_back = async { found?.delete(&vm.vm).await };
     match given_back.await {
         Ok(()) => tracing::warn!(
             event = "run.vm_recovered", vm = %vm.vm, reason = "its run was lost",

@@ -78,6 +78,10 @@ row! {
 pub struct RunVm {
     /// The name of its host.
     pub host: String,
+    /// Which host of that name: another one may be listed under it by now. Rows of former versions
+    /// do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Its id there.
     pub vm: String,
     /// What separates it from its host, where its manager says so.

@@ -134,6 +134,11 @@ impl Machine {
         &self.vm.host
     }
 
+    /// The name of its host, and which host of that name it is, for records.
+    pub(crate) fn recorded_host(&self) -> (String, String) {
+        (self.vm.host.clone(), self.vm.place.clone())
+    }
+
     /// What separates it from its host.
     pub(crate) fn isolation(&self) -> Option<Isolation> {
         self.vm.isolation
@@ -186,8 +191,14 @@ impl MachineRequest {
         checkpoint: &Checkpoint,
     ) -> Result<Machine, String> {
         let (job, hosts) = (taken.job(), &self.vm.hosts);
-        let index = hosts.named(&job.host);
-        let index = index.ok_or_else(|| format!("its host {} is not configured", job.host))?;
+        let found = hosts.find(Some(&job.host), Some(&job.place));
+        let index = found.filter(|index| hosts.is_listed(*index));
+        let index = index.ok_or_else(|| {
+            format!(
+                "its host {} is not configured, or at another address",
+                job.host
+            )
+        })?;
         let mut machine = self.machine.clone();
         machine.vm.mem_mib = Some(u32::try_from(job.memory_mib).unwrap_or(u32::MAX));
         let known = (job.vm.clone(), job.isolation);

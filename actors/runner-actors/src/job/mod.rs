@@ -126,7 +126,7 @@ pub(crate) async fn run_job(
     log.info(0, &format!("allocated VM {} ({label}){place}", machine.id))
         .await;
     if !events
-        .allocated(machine.id.clone(), machine.host().to_owned(), isolation)
+        .allocated(machine.id.clone(), machine.recorded_host(), isolation)
         .await
     {
         machine.give_back().await;
@@ -288,13 +288,15 @@ async fn keep(
     checkpoints: Vec<Checkpoint>,
     log: &LogWriter,
 ) {
+    let (host, place) = machine.recorded_host();
     let job = KeptJob {
         run: request.run.clone(),
         key: request.plan.jobs[request.job].key.clone(),
         instance: request.instance.index,
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
-        host: machine.host().to_owned(),
+        host,
+        place,
         isolation: machine.isolation(),
         memory_mib: machine.mem_mib().into(),
         trusted: request.trusted,

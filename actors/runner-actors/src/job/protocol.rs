@@ -137,6 +137,8 @@ pub(crate) enum JobEvent {
         vm: String,
         /// The name of its host.
         host: String,
+        /// Which host of that name it is.
+        place: String,
         /// How well it is separated.
         isolation: Option<String>,
         /// Told once that is stored; dropped where it cannot be.
@@ -174,13 +176,14 @@ impl JobEvents {
     pub(crate) async fn allocated(
         &self,
         vm: String,
-        host: String,
+        (host, place): (String, String),
         isolation: Option<String>,
     ) -> bool {
         let (recorded, is_recorded) = oneshot::channel();
         self.send(JobEvent::Allocated {
             vm,
             host,
+            place,
             isolation,
             recorded,
         })

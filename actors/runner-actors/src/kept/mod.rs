@@ -89,6 +89,8 @@ pub(crate) struct KeptJob {
     pub(crate) vm: String,
     /// The name of its host.
     pub(crate) host: String,
+    /// Which host of that name it is.
+    pub(crate) place: String,
     pub(crate) isolation: Option<Isolation>,
     pub(crate) memory_mib: u64,
     /// Nothing of a stranger ran in it, or somebody has approved that.
@@ -255,10 +257,11 @@ impl KeptVms {
 
     /// The VM manager that has a kept VM.
     fn client(&self, job: &KeptJob) -> Result<VmmClient, VmmError> {
-        self.hosts.client_of(Some(&job.host))
+        self.hosts.client_of(Some(&job.host), Some(&job.place))
     }
 
-    /// Whether a VM is kept: the garbage collector leaves it alone.
+    /// Whether a VM is kept: the garbage collector leaves it alone. By the name of its host: at
+    /// another address it may be the same machine.
     pub(crate) fn holds(&self, host: &str, vm: &str) -> bool {
         let is_it = |job: &KeptJob| job.vm == vm && job.host == host;
         let is_taken = {

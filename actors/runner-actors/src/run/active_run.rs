@@ -233,6 +233,7 @@ impl ActiveRun {
             labels: Vec::new(),
             vm: None,
             vm_host: None,
+            vm_place: None,
             isolation: None,
             queued_at: now_ms(),
             started_at: None,

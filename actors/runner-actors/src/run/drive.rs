@@ -348,12 +348,14 @@ async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
         JobEvent::Allocated {
             vm,
             host,
+            place,
             isolation,
             recorded,
         } => {
             awaited = Some(recorded);
             job.vm = Some(vm);
             job.vm_host = Some(host);
+            job.vm_place = Some(place);
             job.isolation = isolation;
             job.started_at = Some(now_ms());
             ledger.become_state(RunState::Running);

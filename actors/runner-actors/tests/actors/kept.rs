@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http_clients::vmm::TerminalSize;
-use runner_actors::KeepSettings;
+use runner_actors::{KeepSettings, VmHostSettings};
 use runner_core::keep::{KeepLimits, SnapshotLimits};
-use scripted_peers::{Misbehaviour, Play};
+use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
 
 use crate::harness::{REPOSITORY, Site, until};
 
@@ -77,6 +77,30 @@ async fn i17_a_kept_vm_is_given_back_at_its_deadline_and_not_before() {
     assert!(runner.view.kept().list(None).is_empty());
     let log = runner.log(&run).await;
     assert!(log.contains("its time is over"), "{log}");
+    runner.stop().await;
+}
+
+/// The other one has the name, and may have a VM of the same id.
+#[actix_rt::test]
+async fn i18_a_kept_vm_is_given_back_where_it_is_once_its_host_has_another_address() {
+    let (site, moved) = (site(), ScriptedVmm::start(|_| Play::exit(0)));
+    let runner = site
+        .start_with(|settings| settings.keep = keep(1, || 1_000_000 * MINUTE))
+        .await;
+    let run = runner.run(&site, WORKFLOW).await;
+    let record = runner.ended(&run).await;
+    let (vm, host) = (record.jobs[0].vm.clone(), record.jobs[0].vm_host.clone());
+    let vm = vm.unwrap();
+    let elsewhere = VmHostSettings {
+        name: host.unwrap(),
+        ..VmHostSettings::only(moved.url().parse().unwrap(), None)
+    };
+    runner.view.vm_hosts().renew(&[elsewhere]).unwrap();
+    moved.add_vm(&vm, "somebody");
+    let kept = runner.view.kept();
+    kept.release(&run, None, "ada").await.unwrap();
+    until("it is given back", || site.vmm.vms().is_empty()).await;
+    assert_eq!(moved.vms(), [vm], "the other one is not asked");
     runner.stop().await;
 }
 

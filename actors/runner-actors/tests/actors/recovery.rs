@@ -1,8 +1,8 @@
 //! The runner ends and starts again in the middle of runs.
 
-use runner_actors::JobEnd;
+use runner_actors::{JobEnd, RunnerSettings, VmHostSettings};
 use runner_core::state::{Conclusion, RunState};
-use scripted_peers::{Failure, Misbehaviour, PlannedFailure, Play};
+use scripted_peers::{Failure, Misbehaviour, PlannedFailure, Play, ScriptedVmm};
 use serde_json::Value;
 use store::{Options, ReadRows as _, Row, Store, StoreError, Table};
 
@@ -16,6 +16,36 @@ fn plays(command: &scripted_peers::Command) -> Play {
     } else {
         Play::exit(0).file("output", "v=rocket\n")
     }
+}
+
+/// Another host has the name by the time the runner starts again: what it has is not a lost job's.
+#[actix_rt::test]
+async fn i18_a_lost_job_s_vm_is_not_looked_for_at_another_address_of_its_host() {
+    let (site, moved) = (Site::playing(plays), ScriptedVmm::start(plays));
+    let runner = site.start().await;
+    let run = runner.run(&site, &GRAPH.replace("first", "second")).await;
+    let record = runner
+        .reached(&run, |record| {
+            record.jobs.first().is_some_and(|job| !job.steps.is_empty())
+        })
+        .await;
+    let vm = record.jobs[0].vm.clone().unwrap();
+    runner.stop().await;
+    moved.add_vm(&vm, "somebody");
+    let at_another_address = |settings: &mut RunnerSettings| {
+        let url = moved.url().parse().unwrap();
+        settings.vm_hosts = vec![VmHostSettings::only(url, None)];
+    };
+    let runner = site.start_with(at_another_address).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(job(&record, "a").end, JobEnd::Lost);
+    // What follows was run there, and the machines of that are given back.
+    until("no other is left", || moved.vms() == [vm.as_str()]).await;
+    runner.stop().await;
+    let deleted = format!("/vms/{vm}");
+    let asked = moved.requests();
+    let asked = asked.iter().filter(|one| one.path == deleted);
+    assert_eq!(asked.count(), 0);
 }
 
 #[actix_rt::test]

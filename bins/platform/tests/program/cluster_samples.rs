@@ -283,6 +283,9 @@ fn i18_the_compose_file_starts_programs_as_they_are_started() {
             "{image}, and the second by its anchor"
         );
     }
+    // Its balancer is no root in its container, and listens at 443.
+    let below_1024 = "sysctls: { net.ipv4.ip_unprivileged_port_start: \"0\" }";
+    assert_eq!(compose.matches(below_1024).count(), 1);
     let commands = compose
         .lines()
         .filter_map(|line| line.trim().strip_prefix("command: "));

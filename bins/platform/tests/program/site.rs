@@ -74,7 +74,7 @@ impl Site {
     }
 }
 
-const PLATFORM: &str = r#"
+pub(crate) const PLATFORM: &str = r#"
 data_dir = "state"
 [search]
 settings = "roles.json"
@@ -89,7 +89,7 @@ listen = "127.0.0.1:0"
 settings = "orchestrator/orchestrator.toml"
 "#;
 
-const ORCHESTRATOR: &str = r#"
+pub(crate) const ORCHESTRATOR: &str = r#"
 listen = "127.0.0.1:0"
 admin_socket = "admin.sock"
 data_dir = "${PLATFORM_DATA}/orchestrator"
@@ -141,9 +141,14 @@ impl Platform {
 
     /// `GET`; the status and the body.
     pub(crate) fn get(&self, product: &str, path: &str) -> (u16, String) {
-        let reply = ask(&self.address(product), &format!("GET {path}"), &[], "");
-        let Reply { status, body, .. } = reply.expect("it answers");
+        let Reply { status, body, .. } = self.ask(product, &format!("GET {path}"));
         (status, body)
+    }
+
+    /// A request without a body.
+    pub(crate) fn ask(&self, product: &str, request: &str) -> Reply {
+        let reply = ask(&self.address(product), request, &[], "");
+        reply.expect("it answers")
     }
 
     pub(crate) fn pid(&self) -> u32 {

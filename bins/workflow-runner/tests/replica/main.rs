@@ -9,6 +9,7 @@ mod drained;
 mod refused;
 mod reload;
 mod runner;
+mod upgrade;
 
 use std::process::Command;
 use std::time::{Duration, Instant};

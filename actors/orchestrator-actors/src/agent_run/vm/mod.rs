@@ -160,6 +160,7 @@ impl VmPlan {
         };
         let known = RunVm {
             host: vm.host.clone(),
+            place: Some(vm.place.clone()),
             vm: vm.id.clone(),
             isolation: vm.isolation.map(|level| level.to_string()),
         };
