@@ -5,7 +5,8 @@ use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
 use crate::postgres::{
-    self, Beside, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    StandbyCounts,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -89,7 +90,7 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::look`].
-    pub fn beside(&self) -> Result<Beside, OpenError> {
+    pub fn beside(&self) -> Result<StandbyCounts, OpenError> {
         self.server.beside()
     }
 

@@ -7,7 +7,7 @@ use cluster_actors::replica::{FileMigration, MigrationReport, claim_objects};
 use config_core::{Environment, ObjectKeys, ObjectPlace};
 use store::{LockError, OpenError, Options, Store, StorePlace};
 
-use crate::steps::Steps;
+use crate::steps::TransferPrinter;
 use crate::store::{ConfigFile, PrintText};
 
 /// Exit code when all that was there is copied, and the service goes on storing files.
@@ -226,7 +226,7 @@ fn carry_out(
         Err(error) if is_in_use(&error) => (None, Some(error.to_string())),
         Err(error) => return Err(error.to_string()),
     };
-    let steps = Steps::new("copied", say);
+    let steps = TransferPrinter::new("copied", say);
     let watch = |done, total| steps.show(done, total);
     let report = match (&to, &store) {
         (Some(to), store) => migration.to_storage(to, store.as_ref(), &watch),

@@ -8,7 +8,7 @@ const MIB: u64 = 1 << 20;
 
 /// Says each tenth of a transfer in a line.
 #[derive(Debug)]
-pub struct Steps {
+pub struct TransferPrinter {
     what: &'static str,
     say: PrintText,
     shown: Mutex<StepProgress>,
@@ -20,7 +20,7 @@ struct StepProgress {
     tenths: u64,
 }
 
-impl Steps {
+impl TransferPrinter {
     /// Of a transfer after which bytes are `what`, in a word; `say` writes to the standard error.
     #[must_use]
     pub fn new(what: &'static str, say: PrintText) -> Self {

@@ -1,6 +1,6 @@
 //! What a standby asks of the store it may come to have.
 
-use store::{Beside, Leadership, SharedStore, Store};
+use store::{Leadership, SharedStore, StandbyCounts, Store};
 
 /// A store that was taken, and the epoch it is had under.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why that is not known.
-    fn beside(&self) -> Result<Beside, String>;
+    fn beside(&self) -> Result<StandbyCounts, String>;
 
     /// Has all processes beside it read their settings again.
     ///
@@ -56,7 +56,7 @@ impl Election for SharedStore {
         Self::end_holder(self).map_err(|error| error.to_string())
     }
 
-    fn beside(&self) -> Result<Beside, String> {
+    fn beside(&self) -> Result<StandbyCounts, String> {
         Self::beside(self).map_err(|error| error.to_string())
     }
 

@@ -49,5 +49,5 @@ pub use options::{HttpOptions, Redirects};
 pub use request::{Method, Request};
 pub use response::{Headers, Response};
 pub use retry::{Retry, RetryDecision, RetryPolicy, jitter, retry_after};
-pub use streaming::Streaming;
+pub use streaming::StreamingResponse;
 pub use tls::{Tls, TlsError, TrustedRoots};

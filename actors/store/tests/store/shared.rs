@@ -278,7 +278,10 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
         (false, 0),
     ] {
         second.note_fit(is_fit).unwrap();
-        assert_eq!(first.beside().unwrap(), store::Beside { all: 1, fit });
+        assert_eq!(
+            first.beside().unwrap(),
+            store::StandbyCounts { all: 1, fit }
+        );
     }
     let elsewhere = server.url_in("elsewhere").parse().unwrap();
     let other = SharedStore::new(&elsewhere, &options(), ("", "")).unwrap();

@@ -15,7 +15,7 @@ use crate::wire::{ask, get};
 use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, World};
 
 /// Longest time until everything has settled: retries of posts wait up to minutes.
-const QUIET: Duration = Duration::from_secs(900);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(900);
 /// What is waited for is printed so often.
 const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 /// Longest time until a first image and a first machine are there.
@@ -56,7 +56,7 @@ fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
         if left.is_empty() {
             return;
         }
-        if started.elapsed() > QUIET {
+        if started.elapsed() > QUIET_TIMEOUT {
             findings.hanging.extend(left);
             return;
         }

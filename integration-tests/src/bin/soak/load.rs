@@ -21,7 +21,7 @@ const FILE_MS: u64 = 250;
 /// Files of the searched folder.
 const FILES: u64 = 60;
 /// A delivery is sent again after this long without an answer.
-const REDELIVERY: Duration = Duration::from_millis(150);
+const REDELIVERY_DELAY: Duration = Duration::from_millis(150);
 
 /// Starts all loads; they end with `World::stop_load`.
 pub(crate) fn spawn(world: &Arc<World>, seed: u64) -> Vec<JoinHandle<()>> {
@@ -110,7 +110,7 @@ fn deliver(world: &World, address: SocketAddr, event: &str, id: &str, body: &str
                 world.ledger().refused.push(line);
                 return Value::Null;
             }
-            _ => pause(REDELIVERY),
+            _ => pause(REDELIVERY_DELAY),
         }
     }
 }

@@ -15,7 +15,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use edge_web::relay::{end_to_end, framed, length};
 use futures_util::{Stream, StreamExt as _, stream};
-use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
+use http_clients::forward::{ForwardBody, ForwardOptions, ForwardedResponse, Forwarder};
 use http_clients::http::HttpError;
 use runner_actors::{Passage, TokenGuard};
 use url::Url;
@@ -226,7 +226,7 @@ fn body(request: &HttpRequest, payload: web::Payload) -> ForwardBody<Chunks> {
 }
 
 fn respond(
-    answer: Forwarded,
+    answer: ForwardedResponse,
     headers: HeaderMap,
     method: &Method,
     through: impl FnOnce(Chunks) -> Chunks,

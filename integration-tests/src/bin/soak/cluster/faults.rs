@@ -13,9 +13,9 @@ use crate::random::Random;
 use crate::wire::get;
 
 /// After this nobody comes any more.
-const NO_LEADER: Duration = Duration::from_secs(90);
+const NO_LEADER_TIMEOUT: Duration = Duration::from_secs(90);
 /// Between two looks who leads.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a lane of faults did.
 #[derive(Debug, Default)]
@@ -229,7 +229,7 @@ fn end((daemon, proxy): (&Daemon, &Proxy), fault: Fault) -> anyhow::Result<()> {
 /// Who leads, and under which epoch; after `lost`, another one, or the same under a later epoch.
 pub(crate) fn until_led(product: &Product, lost: Option<(usize, u64)>) -> Option<(usize, u64)> {
     let began = Instant::now();
-    while began.elapsed() < NO_LEADER {
+    while began.elapsed() < NO_LEADER_TIMEOUT {
         let others = (0..product.replicas.len()).filter(|at| lost.is_none_or(|it| it.0 != *at));
         let leading = others.filter_map(|at| {
             let health = get(product.replicas[at].daemon.health_address(), "/health", &[])?;
@@ -242,7 +242,7 @@ pub(crate) fn until_led(product: &Product, lost: Option<(usize, u64)>) -> Option
         if let Some(found) = leading.max_by_key(|it| it.1) {
             return Some(found);
         }
-        pause(LOOK);
+        pause(POLL_INTERVAL);
     }
     None
 }
