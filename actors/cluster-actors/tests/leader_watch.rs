@@ -29,7 +29,7 @@ struct Table {
 }
 
 impl Election for Table {
-    fn look(&self) -> Result<Leadership, String> {
+    fn leadership(&self) -> Result<Leadership, String> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         self.row.lock().clone()
     }
@@ -42,7 +42,7 @@ impl Election for Table {
         Ok(())
     }
 
-    fn beside(&self) -> Result<StandbyCounts, String> {
+    fn standby_counts(&self) -> Result<StandbyCounts, String> {
         Ok(*self.beside.lock())
     }
 

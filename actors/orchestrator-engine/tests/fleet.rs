@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use config_core::{Environment, UnknownKeys};
-use orchestrator_core::config::{AgentCli, AnyHost, Checked, ConfigFile, Files, check, routes};
+use orchestrator_core::config::{
+    AgentCli, AnyHost, CheckedConfig, ConfigFile, Files, check, routes,
+};
 use orchestrator_engine::scenario;
 
 fn samples() -> PathBuf {
@@ -52,7 +54,7 @@ fn files(base: &Path, folder: &str, ending: &str) -> Vec<ConfigFile> {
     paths.into_iter().filter_map(read).collect()
 }
 
-fn checked(sample: &str) -> Checked {
+fn checked(sample: &str) -> CheckedConfig {
     let base = samples().join(sample);
     let one = |name: &str| {
         fs::read(base.join(name))

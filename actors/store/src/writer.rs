@@ -73,7 +73,7 @@ impl Writer {
         }
         match self.queue.recv_timeout(self.engine.probe_in()) {
             Ok(message) => self.take(message),
-            Err(RecvTimeoutError::Timeout) => self.engine.look(),
+            Err(RecvTimeoutError::Timeout) => self.engine.check_health(),
             Err(RecvTimeoutError::Disconnected) => self.closing = true,
         }
         !self.waiting.is_empty()

@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct TransferPrinter {
     what: &'static str,
-    say: PrintText,
+    print_note: PrintText,
     shown: Mutex<StepProgress>,
 }
 
@@ -21,11 +21,15 @@ struct StepProgress {
 }
 
 impl TransferPrinter {
-    /// Of a transfer after which bytes are `what`, in a word; `say` writes to the standard error.
+    /// Of a transfer after which bytes are `what`, in a word; `print_note` writes to the standard error.
     #[must_use]
-    pub fn new(what: &'static str, say: PrintText) -> Self {
+    pub fn new(what: &'static str, print_note: PrintText) -> Self {
         let shown = Mutex::default();
-        Self { what, say, shown }
+        Self {
+            what,
+            print_note,
+            shown,
+        }
     }
 
     /// How many bytes were done at the beginning, and how many there are.
@@ -43,7 +47,7 @@ impl TransferPrinter {
         if tenths > shown.tenths {
             shown.tenths = tenths;
             let (done, total) = (done / MIB, total.div_ceil(MIB));
-            (self.say)(&format!("{done} of {total} MiB {}", self.what));
+            (self.print_note)(&format!("{done} of {total} MiB {}", self.what));
         }
     }
 }

@@ -11,7 +11,7 @@ use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
 use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, load};
-use orchestrator_core::config::Checked as Agents;
+use orchestrator_core::config::CheckedConfig as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};

@@ -9,7 +9,7 @@ use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use forge_core::Delivery;
 use futures_util::future::{LocalBoxFuture, ready};
-use runner_actors::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
+use runner_actors::{DeliveryResult, NewDelivery, NotAccepted, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
@@ -62,20 +62,20 @@ fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
 
 async fn decide(intake: &RunnerIntake, delivery: NewDelivery) -> IntakeDecision {
     let decision = match intake.accept(delivery).await {
-        Ok(Accepted::Run(run)) => Decision {
+        Ok(DeliveryResult::Run(run)) => Decision {
             run: Some(run),
             ..Decision::default()
         },
-        Ok(Accepted::Duplicate { run }) => Decision {
+        Ok(DeliveryResult::Duplicate { run }) => Decision {
             duplicate: true,
             run,
             ..Decision::default()
         },
-        Ok(Accepted::Unwanted(reason)) => Decision {
+        Ok(DeliveryResult::Unwanted(reason)) => Decision {
             ignored: Some(reason),
             ..Decision::default()
         },
-        Ok(Accepted::Full) => return IntakeDecision::NotNow,
+        Ok(DeliveryResult::Full) => return IntakeDecision::NotNow,
         Err(error @ NotAccepted::OtherRepository(_)) => Decision {
             ignored: Some(error.to_string()),
             ..Decision::default()

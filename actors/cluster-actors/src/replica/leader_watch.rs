@@ -205,7 +205,7 @@ impl LeaderWatch {
 impl WatchServices {
     /// One look and what follows from it. Blocks.
     fn look(&self, answered_for: Option<Duration>, tries: bool) -> LookResult {
-        let seen = self.election.look();
+        let seen = self.election.leadership();
         let Ok(seen) = seen else {
             return LookResult {
                 seen,
@@ -220,7 +220,7 @@ impl WatchServices {
             Err(reason) => (None, Some(Err(reason))),
         };
         // Whoever asks who leads should hear of the newest one.
-        let newest = taken.as_ref().and_then(|_| self.election.look().ok());
+        let newest = taken.as_ref().and_then(|_| self.election.leadership().ok());
         LookResult {
             seen: Ok(newest.unwrap_or(seen)),
             taken,

@@ -191,7 +191,7 @@ impl RoleControl {
     pub async fn may_drain(&self, force: bool) -> Result<u64, DrainRefusal> {
         let asked_of = self.leads_under().ok_or(DrainRefusal::NotLeading)?;
         if let Some(election) = self.0.election.clone().filter(|_| !force) {
-            let asked = tokio::task::spawn_blocking(move || election.beside());
+            let asked = tokio::task::spawn_blocking(move || election.standby_counts());
             // The thread is never cancelled, and does not panic.
             let beside = asked
                 .await

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_clients::vmm::{Allocated, NewVm, VmmClient, VmmError};
 use tokio::time::Instant;
 use vmm_api_core::MachineType;
-use vmm_api_core::placement::{Placement, Unfit};
+use vmm_api_core::placement::{HostRejection, Placement};
 
 use crate::vm_hosts::held_vm::{HeldVm, LEASE};
 use crate::vm_hosts::registry::VmHosts;
@@ -171,7 +171,7 @@ impl VmRequest {
         if hosts.count() == 0 {
             reasons.push("no host of VMs is listed".to_owned());
         }
-        let may_pass = |(_, why): &(usize, _)| Unfit::is_temporary(why);
+        let may_pass = |(_, why): &(usize, _)| HostRejection::is_temporary(why);
         NoVm {
             reason: reasons.join("; "),
             is_temporary: !placement.full.is_empty() || placement.unfit.iter().any(may_pass),

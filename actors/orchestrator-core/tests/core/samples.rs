@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use config_core::{Colours, Environment, UnknownKeys};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{
-    Checked, ConfigFile, FileProblem, Files, Folder, Host, check, locate, routes, table,
+    CheckedConfig, ConfigFile, FileProblem, Files, Folder, Host, check, locate, routes, table,
 };
 
 /// A host where folders say by their name what they are.
@@ -162,7 +162,7 @@ fn wrong_samples() -> BTreeSet<PathBuf> {
     paths.filter(|path| !path.ends_with("base")).collect()
 }
 
-fn base() -> Checked {
+fn base() -> CheckedConfig {
     let files = files(&samples().join("base"));
     let checked = check(&files, &environment(), &NamedHost, UnknownKeys::Refuse);
     checked.unwrap_or_else(|wrong| panic!("{wrong}"))

@@ -274,7 +274,10 @@ pub(super) fn note_fit(
 /// How many other sessions have noted that they stand beside the store, and have asked something
 /// lately: a process that stands by does so every few seconds, and the session of one whose host
 /// has gone lives on for a while.
-pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<StandbyCounts, Fault> {
+pub(super) fn standby_counts(
+    connection: &mut Connection,
+    schema: &str,
+) -> Result<StandbyCounts, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
          SELECT count(DISTINCT l.pid), count(DISTINCT l.pid) FILTER (WHERE NOT EXISTS ( \
          SELECT 1 FROM pg_locks u WHERE u.pid = l.pid AND u.locktype = 'advisory' \

@@ -288,7 +288,7 @@ impl Engine for PostgresEngine {
             Ok(group) if group.changed => self.commit(number, &changed, &group),
             Ok(group) if group.confirms => self.confirm(),
             Ok(_) if was_ready => {
-                self.look();
+                self.check_health();
                 Ok(())
             }
             // It reads again; whether it writes is found out by the lease.
@@ -325,7 +325,7 @@ impl Engine for PostgresEngine {
         next.saturating_duration_since(Instant::now())
     }
 
-    fn look(&mut self) {
+    fn check_health(&mut self) {
         if !self.is_ready() || Instant::now() < self.next_renewal {
             return;
         }

@@ -172,7 +172,7 @@ impl SharedServer {
         &self.intake
     }
 
-    pub(crate) fn look(&self) -> Result<Leadership, OpenError> {
+    pub(crate) fn leadership(&self) -> Result<Leadership, OpenError> {
         self.with_connection(|connection, schema| {
             let is_locked = holder_lock::is_locked(connection, schema)?;
             let installation = self.connector.installation;
@@ -201,8 +201,8 @@ impl SharedServer {
         self.with_connection(|connection, _| intake_page::backlog(connection))
     }
 
-    pub(crate) fn beside(&self) -> Result<StandbyCounts, OpenError> {
-        self.with_connection(holder::beside)
+    pub(crate) fn standby_counts(&self) -> Result<StandbyCounts, OpenError> {
+        self.with_connection(holder::standby_counts)
     }
 
     pub(crate) fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {

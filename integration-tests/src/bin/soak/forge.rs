@@ -9,7 +9,7 @@ use scripted_peers::{Failure, PlannedFailure, ScriptedForge};
 
 use crate::daemon::pause;
 use crate::random::Random;
-use crate::world::World;
+use crate::world::SoakSite;
 
 /// The lane of the seed that faults are drawn from.
 const LANE: u64 = 100;
@@ -31,7 +31,7 @@ pub(crate) fn start() -> ScriptedForge {
 }
 
 /// Errors, delays, freezes and cut answers, until the load stops.
-pub(crate) fn spawn_faults(world: Arc<World>, seed: u64) -> JoinHandle<()> {
+pub(crate) fn spawn_faults(world: Arc<SoakSite>, seed: u64) -> JoinHandle<()> {
     let mut random = Random::new(seed, LANE);
     std::thread::spawn(move || {
         while !world.stop_load.load(Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use http_clients::http::{
     HttpClient, HttpError, HttpOptions, Redirects, Request, StreamingResponse,
 };
 use search_sources_core::mcp::client::{Generation, routing_name};
-use search_sources_core::mcp::rpc::{self, Incoming};
+use search_sources_core::mcp::rpc::{self, IncomingMessage};
 use search_sources_core::mcp::sse::Events;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -142,7 +142,7 @@ impl HttpWire {
 
 fn outcome(message: &Value, wanted: u64) -> Option<Result<Value, rpc::RpcError>> {
     match rpc::incoming(message) {
-        Incoming::Response { id, outcome } if id == wanted => Some(outcome),
+        IncomingMessage::Response { id, outcome } if id == wanted => Some(outcome),
         _ => {
             // A refusal before the request was understood has no id.
             let error = message.get("error").filter(|_| message["id"].is_null())?;

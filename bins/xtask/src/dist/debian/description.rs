@@ -18,7 +18,7 @@ pub(super) struct Descriptions {
 }
 
 /// A file of `bins/dist/debian`, and its place on the machine.
-pub(super) type Placed = (String, String);
+pub(super) type PackagedFile = (String, String);
 
 /// One package.
 #[derive(Debug, Deserialize)]
@@ -63,10 +63,10 @@ pub(super) struct Description {
     pub(super) check: Option<String>,
     /// Files that an administrator changes and upgrades leave alone.
     #[serde(default)]
-    pub(super) configuration: Vec<Placed>,
+    pub(super) configuration: Vec<PackagedFile>,
     /// Other files.
     #[serde(default)]
-    pub(super) files: Vec<Placed>,
+    pub(super) files: Vec<PackagedFile>,
 }
 
 impl Descriptions {

@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a lane of faults did.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct LaneReport {
     pub(crate) faults: u32,
     pub(crate) failed: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn spawn(
     shares: Shares,
     seed: u64,
     pace: &Arc<Pace>,
-) -> Vec<JoinHandle<Done>> {
+) -> Vec<JoinHandle<LaneReport>> {
     let mut lanes = Vec::new();
     for lane in 0..3 {
         let (cluster, pace) = (Arc::clone(cluster), Arc::clone(pace));
@@ -81,8 +81,8 @@ fn of_product(
     shares: Shares,
     random: &mut Random,
     pace: &Pace,
-) -> Done {
-    let mut done = Done::default();
+) -> LaneReport {
+    let mut done = LaneReport::default();
     while done.faults < shares.product && !pace.is_over() {
         pause(Duration::from_millis(random.below(300)));
         let _turn = pace.turn.read().expect("not poisoned");
@@ -127,7 +127,7 @@ fn follow(
     product: &Product,
     former: (usize, u64),
     fault: Fault,
-    done: &mut Done,
+    done: &mut LaneReport,
 ) {
     let waited = |replica: &Replica| {
         replica
@@ -161,8 +161,8 @@ fn follow(
 
 /// Managers are killed, paused for moments, and cut off from everybody who has VMs of them: also
 /// for longer than it takes to find one silent.
-fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> Done {
-    let mut done = Done::default();
+fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> LaneReport {
+    let mut done = LaneReport::default();
     while done.faults < faults && !pace.is_over() {
         // As quick as the other lanes at most: jobs should get somewhere as well.
         pause(Duration::from_millis(1_000 + random.below(3_000)));
