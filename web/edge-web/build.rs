@@ -2,8 +2,8 @@
 //! compressed where that makes it smaller: `dist/`, or the page that says how it is built where it
 //! was not.
 //!
-//! What is embedded is copied and named below `OUT_DIR`: cargo does not run this again for a checkout
-//! that moved, and a path into the checkout would lead nowhere then.
+//! What is embedded is copied and named below `OUT_DIR`: cargo does not run this again for a
+//! checkout that moved, and a path into the checkout would lead nowhere then.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

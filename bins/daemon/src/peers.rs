@@ -1,4 +1,4 @@
-//! The peers that `--check` asks: the database and the object storage. What they print_note is told apart
+//! The peers that `--check` asks: the database and the object storage. What they say is told apart
 //! from a peer that does not answer, which says nothing of the configuration.
 
 use std::fmt;

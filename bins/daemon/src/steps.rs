@@ -21,7 +21,8 @@ struct StepProgress {
 }
 
 impl TransferPrinter {
-    /// Of a transfer after which bytes are `what`, in a word; `print_note` writes to the standard error.
+    /// Of a transfer after which bytes are `what`, in a word; `print_note` writes to the standard
+    /// error.
     #[must_use]
     pub fn new(what: &'static str, print_note: PrintText) -> Self {
         let shown = Mutex::default();

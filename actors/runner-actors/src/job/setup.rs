@@ -109,8 +109,7 @@ impl StepRunner<'_> {
         }
     }
 
-    /// What belongs to a tool beside its programs: packages, registries, names. Outputs that come of
-    /// it.
+    /// What belongs to a tool beside its programs: packages, registries, names. Returns outputs.
     async fn complete_tool(
         &mut self,
         (tool, uses): (SetupTool, &str),

@@ -9,8 +9,8 @@ const MOST_LINES: usize = 500;
 /// Above this a file is pointed at.
 const MANY_LINES: usize = 400;
 
-/// A path that stays in the compiled program. Cargo takes a program for fresh after the checkout has
-/// moved: it compares what lies in the package, not where the package lies.
+/// A path that stays in the compiled program. Cargo takes a program for fresh after the checkout
+/// has moved: it compares what lies in the package, not where the package lies.
 const COMPILED_PATH: &str = concat!("env!(\"CARGO_MANIFEST", "_DIR\")");
 
 /// Checks one Rust source file.
