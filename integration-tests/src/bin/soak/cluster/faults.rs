@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::pace::{Pace, Shares};
 use super::proxy::{Proxy, Weather};
-use super::starvation::{Starved, TAKEOVER, is_late};
+use super::starvation::{Starved, TAKEOVER_TIMEOUT, is_late};
 use super::world::{Cluster, Product, Replica};
 use crate::daemon::{Daemon, pause};
 use crate::random::Random;
@@ -145,14 +145,14 @@ fn follow(
     };
     let (took, name) = (began.elapsed(), fault.name());
     cluster.acknowledged().takeovers.push((name, took));
-    if took > TAKEOVER {
+    if took > TAKEOVER_TIMEOUT {
         let starved = waited(&product.replicas[follower]);
         let starved = starved.since(&before[follower]);
         let line = format!(
             "{}: {name}: {took:?}, of which the next leader waited for a processor for {starved:?}",
             product.name
         );
-        println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
+        println!("soak: a take-over longer than {TAKEOVER_TIMEOUT:?}: {line}");
         if is_late(took, starved) {
             done.failed.push(format!("followed too late: {line}"));
         }

@@ -123,12 +123,12 @@ fn report(cluster: &Cluster) {
     println!("soak: faults: {}", kinds.join(", "));
     let late = acknowledged.takeovers.iter();
     let late = late
-        .filter(|(_, took)| *took > starvation::TAKEOVER)
+        .filter(|(_, took)| *took > starvation::TAKEOVER_TIMEOUT)
         .count();
     println!(
         "soak: take-overs: {}, of which {late} took longer than {:?}",
         acknowledged.takeovers.len(),
-        starvation::TAKEOVER
+        starvation::TAKEOVER_TIMEOUT
     );
     let mut by_cause = BTreeMap::<&str, Vec<Duration>>::new();
     for (cause, took) in &acknowledged.takeovers {
