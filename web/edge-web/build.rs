@@ -1,6 +1,9 @@
 //! Lists the built files of the web application, so that they are embedded, each as it is and
 //! compressed where that makes it smaller: `dist/`, or the page that says how it is built where it
 //! was not.
+//!
+//! What is embedded is copied and named below `OUT_DIR`: cargo does not run this again for a
+//! checkout that moved, and a path into the checkout would lead nowhere then.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -32,30 +35,30 @@ fn main() -> io::Result<()> {
     names.sort();
     let mut code = String::from("&[\n");
     for (nth, name) in names.iter().enumerate() {
-        let path = folder.join(name);
-        let bytes = fs::read(&path)?;
-        let gzip = embedded(&out, &bytes, gzip(&bytes)?, &format!("{nth}.gz"))?;
-        let brotli = embedded(&out, &bytes, brotli(&bytes)?, &format!("{nth}.br"))?;
-        let path = path.to_str().expect("a path in Unicode");
-        writeln!(
-            code,
-            "    ({name:?}, include_bytes!({path:?}), {gzip}, {brotli}),"
-        )
-        .expect("text can be written");
+        let bytes = fs::read(folder.join(name))?;
+        let plain = embedded(&out, &bytes, &format!("{nth}.plain"))?;
+        let gzip = compressed(&out, &bytes, &gzip(&bytes)?, &format!("{nth}.gz"))?;
+        let brotli = compressed(&out, &bytes, &brotli(&bytes)?, &format!("{nth}.br"))?;
+        writeln!(code, "    ({name:?}, {plain}, {gzip}, {brotli}),").expect("text can be written");
     }
     code.push(']');
     fs::write(out.join("files.rs"), code)
 }
 
 /// The expression that embeds the compressed bytes: none where they are hardly fewer.
-fn embedded(out: &Path, bytes: &[u8], packed: Vec<u8>, name: &str) -> io::Result<String> {
+fn compressed(out: &Path, bytes: &[u8], packed: &[u8], name: &str) -> io::Result<String> {
     if bytes.len() < MIN_COMPRESSED_BYTES || packed.len() > bytes.len() / 10 * 9 {
         return Ok("None".to_owned());
     }
-    let path = out.join(name);
-    fs::write(&path, packed)?;
-    let path = path.to_str().expect("a path in Unicode");
-    Ok(format!("Some(include_bytes!({path:?}))"))
+    Ok(format!("Some({})", embedded(out, packed, name)?))
+}
+
+/// Writes the bytes below `OUT_DIR`; the expression that embeds them.
+fn embedded(out: &Path, bytes: &[u8], name: &str) -> io::Result<String> {
+    fs::write(out.join(name), bytes)?;
+    Ok(format!(
+        "include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}\"))"
+    ))
 }
 
 fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {

@@ -13,7 +13,7 @@ use cluster_actors::replica::{
     leader_watch_by,
 };
 use parking_lot::Mutex;
-use store::{Beside, Leadership, Options, Store};
+use store::{Leadership, Options, StandbyCounts, Store};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};
 
@@ -25,11 +25,11 @@ struct Table {
     /// Why nobody gets it.
     refusal: Mutex<Option<String>>,
     tries: AtomicUsize,
-    beside: Mutex<Beside>,
+    beside: Mutex<StandbyCounts>,
 }
 
 impl Election for Table {
-    fn look(&self) -> Result<Leadership, String> {
+    fn leadership(&self) -> Result<Leadership, String> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         self.row.lock().clone()
     }
@@ -42,7 +42,7 @@ impl Election for Table {
         Ok(())
     }
 
-    fn beside(&self) -> Result<Beside, String> {
+    fn standby_counts(&self) -> Result<StandbyCounts, String> {
         Ok(*self.beside.lock())
     }
 
@@ -301,10 +301,10 @@ fn i18_a_leader_hands_over_to_those_only_that_say_nothing_is_wrong_with_them() {
             (2, 0, Err(DrainRefusal::NobodyFit)),
             (2, 1, Ok(())),
         ] {
-            *stage.table.beside.lock() = Beside { all, fit };
+            *stage.table.beside.lock() = StandbyCounts { all, fit };
             assert_eq!(control.drain(false).await, expected);
         }
-        *stage.table.beside.lock() = Beside { all: 2, fit: 0 };
+        *stage.table.beside.lock() = StandbyCounts { all: 2, fit: 0 };
         assert_eq!(control.drain(true).await, Ok(()));
     });
 }

@@ -79,7 +79,7 @@ fn i18_a_commit_that_waits_for_a_slow_database_costs_no_leader() {
         drop(stall);
         assert_eq!(writing.await.unwrap(), Ok(()));
         assert_eq!(store.health().reopened, 0, "its session was ended");
-        assert_eq!(leader.look().unwrap().epoch, epoch);
+        assert_eq!(leader.leadership().unwrap().epoch, epoch);
         assert!(standby.taken.try_recv().is_err());
     });
 }

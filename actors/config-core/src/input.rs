@@ -14,7 +14,7 @@ use crate::syntax::Format;
 use crate::table::{EffectiveSetting, FlagValues, Layers, TableInfo};
 use crate::tree::Node;
 use crate::unknown_keys::UnknownKeys;
-use crate::written::{TextPlace, Written, add_places};
+use crate::written::{TextPlace, WrittenValue, add_places};
 
 /// A configuration text and how to read it.
 #[derive(Debug, Clone, Copy)]
@@ -123,8 +123,8 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// Every mistake of the syntax.
-    pub fn written(&self) -> Result<Written, Diagnostics> {
-        self.parsed().map(|(_, root)| Written::from(&root))
+    pub fn written(&self) -> Result<WrittenValue, Diagnostics> {
+        self.parsed().map(|(_, root)| WrittenValue::from(&root))
     }
 
     /// Where each string stands.

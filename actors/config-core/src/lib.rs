@@ -74,12 +74,12 @@ pub use source::{MAX_DEPTH, MAX_FILE_BYTES};
 pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use table::{
-    BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, List, Map, Opt, PROGRAM,
-    Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped, Table, TableInfo, TextKind,
-    ValueContext, ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record,
-    render_effective, set, shown_size, size, span, whole,
+    BOOLEAN, Choice, EffectiveSetting, ExternalTable, FILE_PATH, FlagValues, IntegerRange, List,
+    Map, Optional, PROGRAM, Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped,
+    Table, TableInfo, TextKind, ValueContext, ValueKind, choice, from_str, list, map, map_of,
+    no_text, opt, record, render_effective, set, shown_size, size, span, whole,
 };
 pub use text::SourceText;
 pub use unknown_keys::UnknownKeys;
 pub use value_error::ValueError;
-pub use written::{TextPlace, Written};
+pub use written::{TextPlace, WrittenValue};

@@ -10,20 +10,20 @@ use crate::tree::{Entry, Node, Value};
 
 /// A value as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum WrittenValue {
     /// A string, escapes decoded.
     Text(String),
     /// A list.
-    List(Vec<Written>),
+    List(Vec<WrittenValue>),
     /// A table; its entries are sorted by key. A key that is there twice has two entries.
-    Table(Vec<(String, Written)>),
+    Table(Vec<(String, WrittenValue)>),
     /// Anything that holds no text: a number, a truth value, nothing.
     Plain(String),
 }
 
-impl Written {
+impl WrittenValue {
     /// The values of a table's key; none where this is no table.
-    pub fn get<'w>(&'w self, key: &'w str) -> impl Iterator<Item = &'w Written> {
+    pub fn get<'w>(&'w self, key: &'w str) -> impl Iterator<Item = &'w WrittenValue> {
         let entries = match self {
             Self::Table(entries) => entries.as_slice(),
             _ => &[],
@@ -103,7 +103,7 @@ pub(crate) fn add_places(path: &str, node: &Node, places: &mut Vec<TextPlace>) {
     }
 }
 
-impl From<&Node> for Written {
+impl From<&Node> for WrittenValue {
     fn from(node: &Node) -> Self {
         match &node.value {
             Value::String(text) => Self::Text(text.written.clone()),
@@ -149,11 +149,11 @@ mod tests {
         let environment = Environment::from_iter([("A", "secret")]);
         let text = r#"{"b": ["\u0024{A}", 1], "a": "$\u007bA}"}"#;
         let written = Input::json("x", text, &environment).written().unwrap();
-        let text = |text: &str| Written::Text(text.to_owned());
+        let text = |text: &str| WrittenValue::Text(text.to_owned());
         assert_eq!(written.get("a").collect::<Vec<_>>(), [&text("${A}")]);
         let list = written.get("b").next().unwrap();
         assert!(list.may_hold_variable());
-        let Written::List(items) = list else {
+        let WrittenValue::List(items) = list else {
             panic!("{list:?}")
         };
         assert_eq!(items[0], text("${A}"));

@@ -98,7 +98,7 @@ fn position(cursor: &str) -> Option<usize> {
     plain.strip_prefix('o')?.parse().ok()
 }
 
-type Keep = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+type ItemPredicate = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// A page of a list.
 struct Page {
@@ -118,7 +118,7 @@ pub(crate) struct List {
     query: Vec<(&'static str, String)>,
     /// Where the items are in the answer.
     within: &'static str,
-    keep: Option<Keep>,
+    keep: Option<ItemPredicate>,
     /// What it is ordered by, and whether the largest comes first; as the forge has it otherwise.
     order: Option<(&'static str, bool)>,
     /// What is added to each item.

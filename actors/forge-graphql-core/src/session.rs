@@ -21,7 +21,7 @@ pub const MAX_CALLS: u32 = 100;
 
 pub(crate) type RestResult<T> = Result<T, RestFailure>;
 /// Made once, whoever waits for it.
-type Once<T> = Shared<BoxFuture<'static, RestResult<T>>>;
+type SharedAnswer<T> = Shared<BoxFuture<'static, RestResult<T>>>;
 
 /// What is waited for.
 pub(crate) enum Request {
@@ -41,8 +41,8 @@ pub struct Job {
 pub(crate) struct Session {
     pub(crate) job: Job,
     requests: mpsc::UnboundedSender<Request>,
-    read: Mutex<HashMap<String, Once<Arc<RestAnswer>>>>,
-    viewer: Mutex<Option<Once<Viewer>>>,
+    read: Mutex<HashMap<String, SharedAnswer<Arc<RestAnswer>>>>,
+    viewer: Mutex<Option<SharedAnswer<Viewer>>>,
     made: AtomicU32,
     pub(crate) budget: Arc<Budget>,
 }

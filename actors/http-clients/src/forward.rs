@@ -69,7 +69,7 @@ pub struct Forwarder {
 }
 
 /// An answer whose head is there.
-pub struct Forwarded {
+pub struct ForwardedResponse {
     /// The status code.
     pub status: u16,
     /// The headers, all of them.
@@ -140,7 +140,7 @@ impl Forwarder {
         target: &str,
         headers: &HeaderMap,
         body: ForwardBody<S>,
-    ) -> Result<Forwarded, HttpError>
+    ) -> Result<ForwardedResponse, HttpError>
     where
         S: Stream<Item = Result<Bytes, E>> + 'static,
         E: Into<Box<dyn std::error::Error>> + 'static,
@@ -172,7 +172,7 @@ impl Forwarder {
                 phase: Phase::Waiting,
             })?
             .map_err(|error| failure(&self.origin, self.options.connect, error))?;
-        Ok(Forwarded {
+        Ok(ForwardedResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             response,
@@ -216,7 +216,7 @@ fn client(options: &ForwardOptions, tls: Option<Tls>) -> Client {
     connect.client(options.connections)
 }
 
-impl Forwarded {
+impl ForwardedResponse {
     /// The body as it comes. It ends with an error where the server broke off.
     pub fn into_body(self) -> impl Stream<Item = Result<Bytes, awc::error::PayloadError>> {
         self.response
@@ -231,7 +231,7 @@ impl std::fmt::Debug for Forwarder {
     }
 }
 
-impl std::fmt::Debug for Forwarded {
+impl std::fmt::Debug for ForwardedResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Forwarded")
             .field("status", &self.status)

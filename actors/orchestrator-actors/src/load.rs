@@ -9,7 +9,7 @@ use config_core::{Diagnostics, Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
-    Checked, ConfigFile, FileProblem, Files, Folder, Host, locate, routes,
+    CheckedConfig, ConfigFile, FileProblem, Files, Folder, Host, locate, routes,
 };
 use orchestrator_engine::process::Sandbox;
 use orchestrator_engine::scenario;
@@ -313,7 +313,7 @@ pub fn as_values(diagnostics: &Diagnostics) -> Vec<serde_json::Value> {
 }
 
 /// The answer about a valid configuration.
-pub fn check_view(checked: &Checked) -> CheckView {
+pub fn check_view(checked: &CheckedConfig) -> CheckView {
     CheckView {
         valid: true,
         diagnostics: as_values(&checked.warnings),

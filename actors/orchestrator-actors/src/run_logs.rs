@@ -46,12 +46,12 @@ struct Inner {
     data: PathBuf,
     files: Option<SharedFiles>,
     /// The logs of runs; those of ended runs wait that are not stored yet.
-    uploads: PendingUploads<Stored>,
+    uploads: PendingUploads<UploadedPart>,
 }
 
 /// How much of a log that grows was stored from here, and when.
 #[derive(Debug, Default, Clone, Copy)]
-struct Stored {
+struct UploadedPart {
     bytes: u64,
     at: Option<Instant>,
 }
@@ -96,7 +96,7 @@ impl RunLogs {
         log_directory(&self.inner.data, run)
     }
 
-    fn gate(&self, run: &str) -> Arc<Mutex<Stored>> {
+    fn gate(&self, run: &str) -> Arc<Mutex<UploadedPart>> {
         self.inner.uploads.gate(run)
     }
 
@@ -162,7 +162,7 @@ impl RunLogs {
         Ok(())
     }
 
-    fn put(&self, run: &str, here: LogExtent, stored: &mut Stored) -> io::Result<()> {
+    fn put(&self, run: &str, here: LogExtent, stored: &mut UploadedPart) -> io::Result<()> {
         let Some(files) = &self.inner.files else {
             return Ok(());
         };
@@ -178,7 +178,7 @@ impl RunLogs {
         let put = files.put_without_copy(key(run), &part, about);
         let _ = std::fs::remove_file(&part);
         put?;
-        *stored = Stored {
+        *stored = UploadedPart {
             bytes: here.bytes,
             at: Some(Instant::now()),
         };

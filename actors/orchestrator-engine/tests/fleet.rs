@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use config_core::{Environment, UnknownKeys};
-use orchestrator_core::config::{AgentCli, AnyHost, Checked, ConfigFile, Files, check, routes};
+use orchestrator_core::config::{
+    AgentCli, AnyHost, CheckedConfig, ConfigFile, Files, check, routes,
+};
 use orchestrator_engine::scenario;
 
 fn samples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/orchestrator")
+    std::path::absolute("../../config-samples/orchestrator").expect("a folder to work in")
 }
 
 fn environment() -> Environment {
@@ -52,7 +54,7 @@ fn files(base: &Path, folder: &str, ending: &str) -> Vec<ConfigFile> {
     paths.into_iter().filter_map(read).collect()
 }
 
-fn checked(sample: &str) -> Checked {
+fn checked(sample: &str) -> CheckedConfig {
     let base = samples().join(sample);
     let one = |name: &str| {
         fs::read(base.join(name))
@@ -255,7 +257,7 @@ fn metric_names(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn alerts_and_board_use_metrics_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = std::path::absolute("../..").expect("a folder to work in");
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let exist: BTreeSet<String> = [
         "web/edge-web/src/metrics.rs",

@@ -65,10 +65,10 @@ type Owner = (String, bool);
 
 /// What the artifacts of all repositories take; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ArtifactRoom(Arc<Mutex<Option<Counted>>>);
+pub(crate) struct ArtifactRoom(Arc<Mutex<Option<UsageCount>>>);
 
 #[derive(Debug)]
-struct Counted {
+struct UsageCount {
     at: Instant,
     bytes: HashMap<Owner, u64>,
 }
@@ -91,13 +91,13 @@ impl ArtifactRoom {
         };
         let owner = (of.repository.clone(), of.untrusted);
         let mut counted = self.0.lock();
-        let is_old = |counted: &Counted| counted.at.elapsed() > COUNT_LIFETIME;
+        let is_old = |counted: &UsageCount| counted.at.elapsed() > COUNT_LIFETIME;
         let known = counted.take().filter(|counted| !is_old(counted));
-        let fits = |counted: &Counted| counted.of(&owner).saturating_add(bytes) <= quota;
+        let fits = |counted: &UsageCount| counted.of(&owner).saturating_add(bytes) <= quota;
         // Where it does not fit, some may have gone.
         let known = match known.filter(&fits) {
             Some(known) => known,
-            None => Counted::anew(all()?),
+            None => UsageCount::anew(all()?),
         };
         let known = counted.insert(known);
         if !fits(known) {
@@ -108,7 +108,7 @@ impl ArtifactRoom {
     }
 }
 
-impl Counted {
+impl UsageCount {
     fn of(&self, owner: &Owner) -> u64 {
         self.bytes.get(owner).copied().unwrap_or_default()
     }

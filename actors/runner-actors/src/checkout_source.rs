@@ -51,7 +51,7 @@ pub(crate) struct LaidOut {
 }
 
 /// A repository whose commit is here.
-pub(crate) struct Fetched {
+pub(crate) struct FetchedRepository {
     pub(crate) tree: WorkTree,
     commit: CommitSha,
     reference: Option<GitRef>,
@@ -191,7 +191,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Checkout {
-    fn fetch(&self, folder: &Path) -> Result<Fetched, String> {
+    fn fetch(&self, folder: &Path) -> Result<FetchedRepository, String> {
         if self.is_by_key() {
             self.fetch_by_key(folder)
         } else if self.request.own {
@@ -208,7 +208,7 @@ impl Checkout {
         &self,
         folder: &Path,
         origin: Option<&str>,
-    ) -> Result<Result<Fetched, String>, SourceError> {
+    ) -> Result<Result<FetchedRepository, String>, SourceError> {
         let (repositories, request) = (&self.source.repositories, &self.request);
         let remote = repositories.remote(&self.source.clone_url, &self.repository)?;
         let url = origin.map_or_else(|| remote.url().to_string(), str::to_owned);
@@ -237,7 +237,7 @@ impl Checkout {
         let size = mirror.tree_size(&commit, repositories.tree_limits())?;
         let wanted = self.wanted(&commit, reference.as_ref());
         tree.fetch_from_mirror(&mirror, &wanted)?;
-        Ok(Ok(Fetched {
+        Ok(Ok(FetchedRepository {
             tree,
             commit,
             reference,
@@ -272,7 +272,7 @@ impl Checkout {
     }
 
     /// Another repository of the forge, with the rights that the run has there.
-    fn fetch_other(&self, folder: &Path) -> Result<Fetched, String> {
+    fn fetch_other(&self, folder: &Path) -> Result<FetchedRepository, String> {
         let repository = &self.request.repository;
         let url = self.address(repository)?;
         let (remote, by) = self.remote(&url).map_err(|error| error.to_string())?;
@@ -297,7 +297,7 @@ impl Checkout {
         folder: &Path,
         url: &str,
         remote: &Remote,
-    ) -> Result<Result<Fetched, String>, GitError> {
+    ) -> Result<Result<FetchedRepository, String>, GitError> {
         let (repositories, request) = (&self.source.repositories, &self.request);
         let tree = repositories.work_tree(folder, url)?;
         let found = match (request.reference.is_empty(), request.commit()) {
@@ -319,7 +319,7 @@ impl Checkout {
         let wanted = self.wanted(&commit, reference.as_ref());
         tree.fetch_from_remote(remote, &wanted)?;
         let size = tree.size(&commit, repositories.tree_limits())?;
-        Ok(Ok(Fetched {
+        Ok(Ok(FetchedRepository {
             tree,
             commit,
             reference,
@@ -413,13 +413,13 @@ impl Checkout {
     }
 
     /// Lays the files out, then the submodules; gives what those take.
-    fn check_out(&self, fetched: &Fetched) -> Result<TreeSize, String> {
+    fn check_out(&self, fetched: &FetchedRepository) -> Result<TreeSize, String> {
         let request = &self.request;
         let sparse = (!request.sparse.is_empty()).then(|| Sparse {
             patterns: request.sparse.clone(),
             cone: request.cone,
         });
-        let Fetched {
+        let FetchedRepository {
             tree,
             commit,
             reference,

@@ -8,7 +8,7 @@ use runner_core::checkout::{is_ssh, machine_command};
 use url::Url;
 
 use crate::checkout_key::hint;
-use crate::checkout_source::{Checkout, Fetched};
+use crate::checkout_source::{Checkout, FetchedRepository};
 
 impl Checkout {
     /// Whether it is fetched with the step's key: all but the working tree of `exec`, whose commit
@@ -19,7 +19,7 @@ impl Checkout {
     }
 
     /// The repository, by SSH with the step's key.
-    pub(crate) fn fetch_by_key(&self, folder: &Path) -> Result<Fetched, String> {
+    pub(crate) fn fetch_by_key(&self, folder: &Path) -> Result<FetchedRepository, String> {
         let request = &self.request;
         let repository = &request.repository;
         let given = request.ssh.as_ref().ok_or("there is no key")?;

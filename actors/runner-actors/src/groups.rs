@@ -51,7 +51,7 @@ pub(crate) enum NotAdmitted {
 }
 
 /// What one has that asked for its turn.
-enum Turn {
+enum GroupAdmission {
     Now(GroupTicket),
     Later(oneshot::Receiver<GroupTicket>),
     Never(NotAdmitted),
@@ -99,18 +99,18 @@ impl ConcurrencyGroups {
         let turn = self.take_turn(&name, group, end);
         async move {
             match turn {
-                Turn::Now(ticket) => Ok(ticket),
-                Turn::Later(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
-                Turn::Never(reason) => Err(reason),
+                GroupAdmission::Now(ticket) => Ok(ticket),
+                GroupAdmission::Later(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
+                GroupAdmission::Never(reason) => Err(reason),
             }
         }
     }
 
-    fn take_turn(&self, name: &str, group: &ConcurrencyGroup, end: EndCallback) -> Turn {
+    fn take_turn(&self, name: &str, group: &ConcurrencyGroup, end: EndCallback) -> GroupAdmission {
         let mut groups = self.groups.lock();
         let members = groups.entry(name.to_owned()).or_default();
         let Some((_, running)) = &members.running else {
-            return Turn::Now(members.admit(self, name, end));
+            return GroupAdmission::Now(members.admit(self, name, end));
         };
         if group.cancel_in_progress {
             running(format!(
@@ -125,13 +125,13 @@ impl ConcurrencyGroups {
         match group.queue {
             ConcurrencyQueue::Single => members.waiting.clear(),
             ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
-                return Turn::Never(NotAdmitted::Full);
+                return GroupAdmission::Never(NotAdmitted::Full);
             }
             ConcurrencyQueue::Max => {}
         }
         let (sender, turn) = oneshot::channel();
         members.waiting.push_back(WaitingMember { sender, end });
-        Turn::Later(turn)
+        GroupAdmission::Later(turn)
     }
 
     /// Gives the turn of the one with `number` to the next one that waits.

@@ -58,7 +58,7 @@ pub struct NewDelivery {
 
 /// What became of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Accepted {
+pub enum DeliveryResult {
     /// It started this run.
     Run(String),
     /// It was seen before; nothing was done.
@@ -92,14 +92,14 @@ impl RunnerIntake {
     ///
     /// # Errors
     /// See [`NotAccepted`].
-    pub async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, NotAccepted> {
+    pub async fn accept(&self, delivery: NewDelivery) -> Result<DeliveryResult, NotAccepted> {
         if let Some(field) = self.forge.misplaced(&delivery.event) {
             tracing::warn!(event = "webhook.other_repository", delivery = %delivery.id, repository = %delivery.event.repository, field, "a delivery names another repository's address");
             return Err(NotAccepted::OtherRepository(field));
         }
         if self.queue.waiting() >= self.max_waiting {
             self.counters.refused();
-            return Ok(Accepted::Full);
+            return Ok(DeliveryResult::Full);
         }
         let accepting = actix_rt::spawn(self.clone().store_delivery(delivery));
         match tokio::time::timeout(STORE_TIMEOUT, accepting).await {
@@ -121,7 +121,7 @@ impl RunnerIntake {
         Ok(known.await?.unwrap_or_default().started_by)
     }
 
-    async fn store_delivery(self, delivery: NewDelivery) -> Result<Accepted, StoreError> {
+    async fn store_delivery(self, delivery: NewDelivery) -> Result<DeliveryResult, StoreError> {
         let NewDelivery {
             id: delivery,
             digest,
@@ -133,7 +133,7 @@ impl RunnerIntake {
         if let Some(trigger) = event.trigger().filter(|trigger| !wants(trigger)) {
             let (name, action) = (event.name(), event.action().unwrap_or_default());
             tracing::info!(event = "webhook.ignored", delivery = %delivery, trigger, "no workflow is started by it");
-            return Ok(Accepted::Unwanted(format!(
+            return Ok(DeliveryResult::Unwanted(format!(
                 "no workflow of the default branch, as it was last pushed, is started by {name} {action}"
             )));
         }
@@ -190,13 +190,13 @@ impl RunnerIntake {
             .delivery(matches!(stored, StoredDelivery::New(_)));
         let forgotten = match stored {
             StoredDelivery::New(forgotten) => forgotten,
-            StoredDelivery::Seen(run) => return Ok(Accepted::Duplicate { run }),
+            StoredDelivery::Seen(run) => return Ok(DeliveryResult::Duplicate { run }),
         };
         self.files.remove(forgotten);
         tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
         self.queue.push(id.clone());
         target_id.into_iter().for_each(|id| self.queue.push(id));
-        Ok(Accepted::Run(id))
+        Ok(DeliveryResult::Run(id))
     }
 }
 

@@ -115,13 +115,13 @@ pub use event::StoredEvent;
 pub use hand_over::{DrainNow, DrainWhenIdle, HandOver};
 pub use hand_over_note::HandOverNote;
 pub use image_store::{AddedImage, ImageStore, ImageStoreError};
-pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
+pub use intake::{DeliveryResult, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_admission::JobAdmission;
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
-    AdmittedGit, Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal,
-    GatewayRequest, GitAnswer, GitFolder, GitRequest, HostIdentity, JobGrant, JobServices,
-    JobSession, LargeFileTurn, ListedArtifact, PackageTurn, Passage, ServiceFault, TokenGuard,
+    AdmittedGit, Blob, BlockWriter, Download, ForwardedRequest, GatewayAnswer, GatewayBody,
+    GatewayRefusal, GatewayRequest, GitAnswer, GitFolder, GitRequest, HostIdentity, JobGrant,
+    JobServices, JobSession, LargeFileTurn, ListedArtifact, PackageTurn, ServiceFault, TokenGuard,
 };
 pub use kept::{
     ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,

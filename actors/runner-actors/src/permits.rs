@@ -36,7 +36,7 @@ struct WaitingMember {
 
 /// What somebody waits for, and how many begin up to them, themselves included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum QueuePosition {
     /// The repository has its share, and others wait.
     OfRepository { most: usize, place: usize },
     /// So many of all work already.
@@ -85,7 +85,7 @@ impl RepositoryPermits {
     pub(crate) async fn acquire_in_turn(
         &self,
         repository: &str,
-        mut told: impl AsyncFnMut(Turn),
+        mut told: impl AsyncFnMut(QueuePosition),
     ) -> WorkPermit {
         let (sender, permit) = oneshot::channel();
         if let Some(turn) = self.0.enter(repository, sender) {
@@ -106,7 +106,7 @@ impl Pool {
         self: &Arc<Self>,
         repository: &str,
         sender: oneshot::Sender<WorkPermit>,
-    ) -> Option<Turn> {
+    ) -> Option<QueuePosition> {
         let (turn, admitted) = {
             let mut state = self.state.lock();
             let number = state.next;
@@ -159,15 +159,15 @@ impl PoolState {
         waiting.map(|waiting| waiting.repository.as_str()).collect()
     }
 
-    fn turn_of_last(&self, shares: Shares) -> Turn {
+    fn turn_of_last(&self, shares: Shares) -> QueuePosition {
         let standing = shares.last_standing(&self.in_use, &self.repositories());
         let place = standing.place;
         match standing.is_beyond_share {
-            true => Turn::OfRepository {
+            true => QueuePosition::OfRepository {
                 most: shares.per_repository,
                 place,
             },
-            false => Turn::OfAll {
+            false => QueuePosition::OfAll {
                 most: shares.total,
                 place,
             },
@@ -189,7 +189,7 @@ impl Drop for WorkPermit {
     }
 }
 
-impl Turn {
+impl QueuePosition {
     /// What is waited for, whoever else does.
     pub(crate) fn reason(self) -> String {
         match self {
@@ -203,7 +203,7 @@ impl Turn {
     }
 }
 
-impl fmt::Display for Turn {
+impl fmt::Display for QueuePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::OfRepository { place, .. } | Self::OfAll { place, .. }) = self;
         write!(f, "{}; place {place}", self.reason())
@@ -275,7 +275,7 @@ mod tests {
     async fn i17_who_waits_hears_for_what_and_its_place() {
         let permits = RepositoryPermits::lending(2, 1);
         let said = RefCell::new(Vec::new());
-        let told = async |turn: Turn| said.borrow_mut().push(turn.to_string());
+        let told = async |turn: QueuePosition| said.borrow_mut().push(turn.to_string());
         let first = permits.acquire_in_turn("a/b", told).await;
         let _second = permits.acquire_in_turn("a/b", told).await;
         assert!(said.take().is_empty());

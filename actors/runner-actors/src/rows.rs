@@ -168,7 +168,7 @@ const HEADS_AT_ONCE: usize = 256;
 
 /// JSON that nobody looks at here.
 #[derive(Debug, Serialize, Deserialize)]
-struct Unread {}
+struct IgnoredJson {}
 
 /// What is looked at of a run where its jobs and its event are passed over. As [`RunRow`]
 /// otherwise, since a row that cannot be read would be put aside.
@@ -176,7 +176,7 @@ struct Unread {}
 #[serde(bound(serialize = "H: Serialize", deserialize = "H: DeserializeOwned"))]
 struct HeadRow<H> {
     record: JsonRow<H>,
-    trigger: Option<(Extent, JsonRow<Unread>)>,
+    trigger: Option<(Extent, JsonRow<IgnoredJson>)>,
 }
 
 impl<H: Serialize + DeserializeOwned> Row for HeadRow<H> {

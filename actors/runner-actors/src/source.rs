@@ -8,7 +8,9 @@ use forge_core::{CommitSha, Forge, GitRef, ObjectFormats, RepoName};
 use git_engine::{Depth, EntryKind, Fetch, Merge, Mirror, Remote, TreeLimits, TreeSize};
 use runner_core::event::{Decision, EventContext, EventKind, PullRequestCommit, RunCommit, decide};
 use runner_core::state::RunProgress;
-use runner_core::workflow::{self, Dialect, EventTrigger, Parsed, WORKFLOW_DIRECTORIES, Workflow};
+use runner_core::workflow::{
+    self, Dialect, EventTrigger, ParsedFile, WORKFLOW_DIRECTORIES, Workflow,
+};
 
 use crate::event::StoredEvent;
 use crate::repositories::{Repositories, SourceError};
@@ -261,7 +263,7 @@ impl Source {
         self.workflow_files()?.into_iter().map(read).collect()
     }
 
-    fn parse(&self, file: &str, bytes: &[u8]) -> Result<Parsed<Workflow>, Diagnostics> {
+    fn parse(&self, file: &str, bytes: &[u8]) -> Result<ParsedFile<Workflow>, Diagnostics> {
         workflow::parse_as(file, bytes, Dialect::of(file, self.forge))
     }
 

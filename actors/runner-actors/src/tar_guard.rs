@@ -20,14 +20,14 @@ pub(crate) struct TarGuard {
     /// Bytes of the entry, with its padding, that are still to come.
     left: u64,
     /// What a header before the entry's own says; collected while it comes.
-    extended: Option<Extended>,
+    extended: Option<ExtendedHeader>,
     name: Option<String>,
     link: Option<String>,
     ended: bool,
 }
 
 #[derive(Debug)]
-struct Extended {
+struct ExtendedHeader {
     kind: u8,
     size: usize,
     bytes: Vec<u8>,
@@ -100,7 +100,7 @@ impl TarGuard {
             if size > MAX_EXTENDED {
                 return Err(format!("an entry's name or attributes have {size} bytes"));
             }
-            self.extended = Some(Extended {
+            self.extended = Some(ExtendedHeader {
                 kind,
                 size: usize::try_from(size).unwrap_or_default(),
                 bytes: Vec::new(),

@@ -422,7 +422,7 @@ pub(crate) fn directories(directory: &Path) -> Vec<String> {
 
 /// What every description says.
 #[derive(Deserialize)]
-struct Length {
+struct DescribedLength {
     bytes: u64,
 }
 
@@ -439,7 +439,7 @@ fn local<T: DeserializeOwned>(directory: &Path) -> Vec<TarEntry<T>> {
             .ok()
             .filter(Metadata::is_file)?
             .len();
-        let described = serde_json::from_slice::<Length>(&text).ok();
+        let described = serde_json::from_slice::<DescribedLength>(&text).ok();
         if described.is_some_and(|described| described.bytes != length) {
             forget_cut(&tar, length);
             return None;

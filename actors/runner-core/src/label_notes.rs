@@ -116,7 +116,7 @@ pub(crate) fn is_unservable(job: &ForeseenJob<'_>) -> bool {
 }
 
 /// The labels of a job's machines that nobody has configured one for, with what it gets instead.
-struct Unlisted<'j> {
+struct UnmappedLabels<'j> {
     labels: Vec<&'j str>,
     gets: LabelMachine,
     /// It asks for a machine of the operator's own.
@@ -126,8 +126,8 @@ struct Unlisted<'j> {
 fn unlisted<'j>(
     job: &'j ForeseenJob<'_>,
     machine_of: Option<MachineOf<'_>>,
-) -> Option<Unlisted<'j>> {
-    let mut found = Unlisted {
+) -> Option<UnmappedLabels<'j>> {
+    let mut found = UnmappedLabels {
         labels: Vec::new(),
         gets: LabelMachine::Own,
         is_own: false,
@@ -160,7 +160,7 @@ fn unlisted<'j>(
     (!found.labels.is_empty()).then_some(found)
 }
 
-impl Unlisted<'_> {
+impl UnmappedLabels<'_> {
     fn text(&self, is_configured: bool) -> String {
         let labels: Vec<String> = self
             .labels

@@ -16,7 +16,7 @@ pub struct Shares {
 
 /// Where the one that came last stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct SharePosition {
     /// How many begin up to it, itself included, if nobody else comes.
     pub place: usize,
     /// Its repository has its share, and others come before it for that.
@@ -53,10 +53,10 @@ impl Shares {
 
     /// Where the last one of `waiting` stands.
     #[must_use]
-    pub fn last_standing(self, in_use: &HashMap<String, usize>, waiting: &[&str]) -> Standing {
+    pub fn last_standing(self, in_use: &HashMap<String, usize>, waiting: &[&str]) -> SharePosition {
         let used = |repository: &str| in_use.get(repository).copied().unwrap_or(0);
         let Some(own) = waiting.last() else {
-            return Standing {
+            return SharePosition {
                 place: 0,
                 is_beyond_share: false,
             };
@@ -73,7 +73,7 @@ impl Shares {
         let others =
             others.map(|(repository, count)| bar.saturating_sub(used(repository)).min(*count));
         let others: usize = others.sum();
-        Standing {
+        SharePosition {
             place: of_own + others,
             is_beyond_share: has_then >= self.per_repository && others > 0,
         }

@@ -27,7 +27,7 @@ struct Name {
 
 /// How well a definition goes with a query, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Likeness {
+enum DefinitionMatch {
     /// It is written as it was typed.
     Same,
     /// But for case and signs.
@@ -98,7 +98,7 @@ impl DefinitionFinder {
         definitions: impl Iterator<Item = Definition<'t>>,
         text: &str,
     ) -> Option<Definition<'t>> {
-        let mut best: Option<((Likeness, bool), Definition<'t>)> = None;
+        let mut best: Option<((DefinitionMatch, bool), Definition<'t>)> = None;
         let mut container = String::new();
         for found in definitions {
             let likeness = self.likeness(&found, text, &container);
@@ -109,7 +109,7 @@ impl DefinitionFinder {
             if best.as_ref().is_none_or(|(before, _)| likeness < *before) {
                 best = Some((likeness, found));
             }
-            if likeness == (Likeness::Same, false) {
+            if likeness == (DefinitionMatch::Same, false) {
                 break;
             }
         }
@@ -122,7 +122,7 @@ impl DefinitionFinder {
         let found = definitions(key, text);
         let named = found.filter(|one| {
             let likeness = self.likeness(one, text, "");
-            likeness.is_some_and(|(likeness, _)| likeness <= Likeness::Alike)
+            likeness.is_some_and(|(likeness, _)| likeness <= DefinitionMatch::Alike)
         });
         named.map(|one| one.line).collect()
     }
@@ -134,17 +134,17 @@ impl DefinitionFinder {
         found: &Definition<'_>,
         text: &str,
         container: &str,
-    ) -> Option<(Likeness, bool)> {
+    ) -> Option<(DefinitionMatch, bool)> {
         if !self.kinds.is_empty() && !self.kinds.contains(&found.kind) {
             return None;
         }
         let of_name = |name: &Name| {
             let likeness = if name.surface == found.name {
-                Likeness::Same
+                DefinitionMatch::Same
             } else if has_first_of(&name.squeezed, found.name)
                 && squeezed(found.name) == name.squeezed
             {
-                Likeness::Alike
+                DefinitionMatch::Alike
             } else {
                 return None;
             };
@@ -160,9 +160,10 @@ impl DefinitionFinder {
                 return None;
             }
             if self.words.is_empty() {
-                return Some((Likeness::Kind, false));
+                return Some((DefinitionMatch::Kind, false));
             }
-            self.has_part(found.name).then_some((Likeness::Part, false))
+            self.has_part(found.name)
+                .then_some((DefinitionMatch::Part, false))
         };
         named.or_else(by_kind)
     }

@@ -5,7 +5,7 @@ mod pasted;
 
 use std::ops::Range;
 
-use self::pasted::{Pasted, line_behind};
+use self::pasted::{PastedFile, line_behind};
 use crate::names::{file_name, squeezed};
 
 /// What a file of the name is where no other word of the query lies in its path: in a sentence its
@@ -50,7 +50,7 @@ impl WantedFile {
     /// line and where the file is kept, which are no words.
     #[must_use]
     pub fn of_token(token: &str) -> Option<(Self, [Range<usize>; 2])> {
-        let Pasted { path, line, noise } = Pasted::of(token)?;
+        let PastedFile { path, line, noise } = PastedFile::of(token)?;
         let surface = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let before = &path[..path.len() - surface.len()];
         let folders = before.split(['/', '\\']).map(squeezed);
@@ -130,7 +130,7 @@ impl WantedFile {
 #[must_use]
 pub fn path_alone(text: &str) -> &str {
     let token = text.trim();
-    match Pasted::of(token) {
+    match PastedFile::of(token) {
         Some(found) if found.noise.iter().any(|part| !part.is_empty()) => {
             found.path.trim_start_matches("./")
         }

@@ -25,7 +25,7 @@ fn main() {
     let argument = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'));
-    let folder = argument.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let folder = argument.map_or_else(|| PathBuf::from("."), PathBuf::from);
     let root = RootDirectory::open(&folder).expect("a folder that can be read");
     let options = WalkOptions::new(FileFilter::default());
     let walked = walk(&root, &options);

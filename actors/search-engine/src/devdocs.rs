@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use search_core::analysis::folded_line;
 use search_sources_core::docs::devdocs_pages;
-use search_sources_core::{Item, Parsed};
+use search_sources_core::{Item, ParsedItems};
 
 use crate::tasks::{TasksError, read_text};
 
@@ -21,7 +21,7 @@ type FileStamps = [(u64, Option<SystemTime>); 2];
 #[derive(Debug)]
 struct Pages {
     stamp: FileStamps,
-    parsed: Parsed,
+    parsed: ParsedItems,
     /// Title and text of each item in small letters.
     texts: Vec<(String, String)>,
 }
@@ -47,7 +47,7 @@ impl DevDocs {
     ///
     /// # Errors
     /// When a file cannot be read, or is of another shape.
-    pub fn find(&self, words: &str, limit: usize) -> Result<Parsed, TasksError> {
+    pub fn find(&self, words: &str, limit: usize) -> Result<ParsedItems, TasksError> {
         let pages = self.pages()?;
         let words: Vec<String> = words.split_whitespace().map(folded_line).collect();
         let mut found: Vec<(usize, usize)> = pages
@@ -68,7 +68,7 @@ impl DevDocs {
             .take(limit)
             .map(|(_, at)| pages.parsed.items[at].clone())
             .collect();
-        Ok(Parsed {
+        Ok(ParsedItems {
             items,
             skipped: pages.parsed.skipped.clone(),
         })

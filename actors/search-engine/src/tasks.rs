@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use search_sources_core::{Parsed, SourceDataError, tasks};
+use search_sources_core::{ParsedItems, SourceDataError, tasks};
 
 use crate::extract::decode;
 use crate::walk::{RootDirectory, SkipReason};
@@ -44,7 +44,7 @@ pub enum TasksError {
 ///
 /// # Errors
 /// When it is no regular file, cannot be read, or is too large.
-pub fn todo_txt(path: &Path) -> Result<Parsed, TasksError> {
+pub fn todo_txt(path: &Path) -> Result<ParsedItems, TasksError> {
     Ok(tasks::todo_txt(&text_of(path)?))
 }
 
@@ -53,7 +53,7 @@ pub fn todo_txt(path: &Path) -> Result<Parsed, TasksError> {
 ///
 /// # Errors
 /// As [`todo_txt`].
-pub fn beads(path: &Path) -> Result<Parsed, TasksError> {
+pub fn beads(path: &Path) -> Result<ParsedItems, TasksError> {
     const FILE: &str = "issues.jsonl";
     let below = path.join(".beads").join(FILE);
     let inside = path.join(FILE);
@@ -112,7 +112,7 @@ impl Taskwarrior {
     ///
     /// # Errors
     /// When it cannot be started, fails, is too slow, or prints something else.
-    pub fn export(&self, time: Duration) -> Result<Parsed, TasksError> {
+    pub fn export(&self, time: Duration) -> Result<ParsedItems, TasksError> {
         let failed = |reason: String| TasksError::Program {
             program: self.program.to_string_lossy().into_owned(),
             reason,

@@ -34,7 +34,7 @@ pub struct ItemLink {
 
 /// Items, and what was left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedItems {
     /// In the source's order.
     pub items: Vec<Item>,
     /// Those that could not be read.
@@ -53,7 +53,7 @@ pub struct Skipped {
 /// Longest key, in characters.
 const MAX_KEY: usize = 1000;
 
-impl Parsed {
+impl ParsedItems {
     /// With each item as it promises to be: a key of one line that is not empty, and a title. Items
     /// without a key are counted.
     #[must_use]
@@ -121,9 +121,9 @@ mod tests {
             title: title.to_owned(),
             ..Item::default()
         };
-        let parsed = Parsed {
+        let parsed = ParsedItems {
             items: vec![item("a\nb", ""), item(" ", "no key"), item("c", "C")],
-            ..Parsed::default()
+            ..ParsedItems::default()
         };
         let sound = parsed.sound();
         let titles: Vec<&str> = sound.items.iter().map(|item| item.title.as_str()).collect();

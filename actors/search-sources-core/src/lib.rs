@@ -22,4 +22,4 @@ pub mod notes;
 pub mod remote;
 pub mod tasks;
 
-pub use item::{Item, ItemLink, Parsed, Skipped, SourceDataError};
+pub use item::{Item, ItemLink, ParsedItems, Skipped, SourceDataError};

@@ -74,7 +74,7 @@ impl StoreLocation {
                 source,
             })?,
         };
-        let gated = Gated {
+        let gated = GatedBackend {
             storage,
             gate: gate.clone(),
             place: self.clone(),
@@ -157,7 +157,7 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
 
 /// A storage that is synchronised only together with what the rows of a commit tell of.
 #[derive(Debug)]
-struct Gated {
+struct GatedBackend {
     storage: Box<dyn StorageBackend>,
     gate: CommitGate,
     place: StoreLocation,
@@ -165,7 +165,7 @@ struct Gated {
 
 type Answer<T> = Result<T, BackendError>;
 
-impl StorageBackend for Gated {
+impl StorageBackend for GatedBackend {
     fn len(&self) -> io::Result<u64> {
         self.storage.len()
     }

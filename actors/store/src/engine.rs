@@ -33,7 +33,7 @@ pub(crate) trait Engine: Send {
 
     /// Looks after the store while nothing is asked, so that health says what is wrong before
     /// somebody asks.
-    fn look(&mut self);
+    fn check_health(&mut self);
 
     /// Closes the store, for others to open.
     fn close(&mut self);

@@ -120,13 +120,13 @@ pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
-    Beside, IntakeBacklog, IntakeEntry, IntakeHandle, IntakePage, Leadership, PostgresUrl,
-    ServerSigns, TakenIn, peek, probe,
+    IntakeBacklog, IntakeEntry, IntakeHandle, IntakePage, Leadership, PostgresUrl, ServerSigns,
+    StandbyCounts, TakenIn, peek, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;
 pub use replaced_file::replace_file;
-pub use retention::{Removed, Retention};
+pub use retention::{RemovedRows, Retention};
 pub use rows::ReadRows;
 pub use shared::SharedStore;
 pub use table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};

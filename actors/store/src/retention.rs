@@ -21,7 +21,7 @@ pub struct Retention {
 
 /// What one pass removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedRows {
     /// Rows beyond the count.
     pub by_count: u64,
     /// Rows beyond the age.
@@ -46,8 +46,8 @@ impl WriteTxn<'_> {
         now: u64,
         limit: usize,
         at: impl Fn(&K, &V) -> u64,
-    ) -> Result<Removed, StoreError> {
-        let mut removed = Removed::default();
+    ) -> Result<RemovedRows, StoreError> {
+        let mut removed = RemovedRows::default();
         let rows = self.raw_len(table.name())?;
         let excess = keep.max_rows.map_or(0, |max| rows.saturating_sub(max));
         let oldest = keep.max_age.map(|age| {

@@ -27,7 +27,7 @@ pub(crate) trait RowSource {
 
 /// What a key held before a change, to undo it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum PreviousRow {
     /// This row, or none.
     Row(Option<Vec<u8>>),
     /// What is committed: the group had not touched it.
@@ -37,12 +37,12 @@ pub(crate) enum Before {
 /// The rows of a group under way.
 pub(crate) trait RowChanges: RowSource {
     /// Puts a row; what was there before.
-    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError>;
+    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<PreviousRow, StoreError>;
 
     /// Removes a row; what was there before, `None` if there was no row.
-    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<Before>, StoreError>;
+    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<PreviousRow>, StoreError>;
 
-    /// Forgets what the group did to a key that had been [`Before::Committed`].
+    /// Forgets what the group did to a key that had been [`PreviousRow::Committed`].
     fn revert(&mut self, table: &str, key: &[u8]);
 
     /// Whether the group has touched the table.

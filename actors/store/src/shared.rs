@@ -5,7 +5,8 @@ use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
 use crate::postgres::{
-    self, Beside, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    StandbyCounts,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -80,8 +81,8 @@ impl SharedStore {
     ///
     /// # Errors
     /// The server cannot be reached, or the tables are not known.
-    pub fn look(&self) -> Result<Leadership, OpenError> {
-        self.server.look()
+    pub fn leadership(&self) -> Result<Leadership, OpenError> {
+        self.server.leadership()
     }
 
     /// How many other processes stand beside the store and could take it, as far as the server
@@ -89,8 +90,8 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::look`].
-    pub fn beside(&self) -> Result<Beside, OpenError> {
-        self.server.beside()
+    pub fn standby_counts(&self) -> Result<StandbyCounts, OpenError> {
+        self.server.standby_counts()
     }
 
     /// Notes for the others whether something is wrong with this process: the store is not handed

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::key::Key;
 use crate::quarantine::QUARANTINE;
 use crate::reentrancy;
-use crate::row_source::{Before, RowChanges};
+use crate::row_source::{PreviousRow, RowChanges};
 use crate::rows::raw::{KeyRange, RawRead, RawRow, UnreadableRow};
 use crate::table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,7 @@ pub struct WriteTxn<'db> {
 struct UndoEntry {
     table: &'static str,
     key: Vec<u8>,
-    before: Before,
+    before: PreviousRow,
 }
 
 /// What a group that may be committed did.
@@ -159,9 +159,9 @@ impl<'db> WriteTxn<'db> {
     fn undo(&mut self) {
         while let Some(UndoEntry { table, key, before }) = self.undo_log.pop() {
             let done = match before {
-                Before::Row(Some(row)) => self.insert(table, &key, &row).map(drop),
-                Before::Row(None) => self.remove(table, &key).map(drop),
-                Before::Committed => {
+                PreviousRow::Row(Some(row)) => self.insert(table, &key, &row).map(drop),
+                PreviousRow::Row(None) => self.remove(table, &key).map(drop),
+                PreviousRow::Committed => {
                     self.rows.revert(table, &key);
                     Ok(())
                 }
@@ -210,12 +210,12 @@ impl<'db> WriteTxn<'db> {
         Ok(true)
     }
 
-    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError> {
+    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<PreviousRow, StoreError> {
         let before = self.rows.insert(table, key, row);
         self.noted(before)
     }
 
-    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<Before>, StoreError> {
+    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<PreviousRow>, StoreError> {
         let before = self.rows.remove(table, key);
         self.noted(before)
     }

@@ -28,7 +28,7 @@ pub(crate) struct Writer {
 }
 
 /// Between two callers that come back together.
-const LONGEST_GAP: Duration = Duration::from_micros(30);
+const BATCH_WINDOW: Duration = Duration::from_micros(30);
 
 /// When a group is complete.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ impl Writer {
         }
         match self.queue.recv_timeout(self.engine.probe_in()) {
             Ok(message) => self.take(message),
-            Err(RecvTimeoutError::Timeout) => self.engine.look(),
+            Err(RecvTimeoutError::Timeout) => self.engine.check_health(),
             Err(RecvTimeoutError::Disconnected) => self.closing = true,
         }
         !self.waiting.is_empty()
@@ -95,7 +95,7 @@ impl Writer {
         let enough = self.expected.min(self.limits.requests);
         let deadline = Instant::now() + self.limits.linger;
         while self.waiting.len() < enough && !self.closing {
-            let next = deadline.min(Instant::now() + LONGEST_GAP);
+            let next = deadline.min(Instant::now() + BATCH_WINDOW);
             match self.queue.recv_deadline(next) {
                 Ok(message) => self.take(message),
                 Err(_) => break,

@@ -159,7 +159,7 @@ pub use policy::{Decision, PastLimit, Restart, RestartHistory, RestartPolicy, St
 pub use reference::ChildRef;
 pub use root::{Root, RootHandle, WatchedRoot};
 pub use rounds::{FirstRound, start_paced_rounds, start_rounds};
-pub use schedule::{Next, TickSchedule};
+pub use schedule::{TickDecision, TickSchedule};
 pub use spec::{ChildSpec, Placement};
 pub use supervisor::Supervisor;
 pub use supervisor_spec::SupervisorSpec;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum TickDecision {
     /// Run the tick, and tell the schedule when it has [ended](TickSchedule::ended).
     Run,
     /// Ask again after this time, or when somebody wakes the tick. Never more than the interval.
@@ -59,23 +59,23 @@ impl TickSchedule {
     }
 
     /// What to do at `now`.
-    pub fn next(&mut self, now: Duration) -> Next {
+    pub fn next(&mut self, now: Duration) -> TickDecision {
         let State::Booked { due } = self.state else {
-            return Next::Running;
+            return TickDecision::Running;
         };
         if self.woken || due <= now {
             self.woken = false;
             self.state = State::Running;
-            return Next::Run;
+            return TickDecision::Run;
         }
         if due - now > self.interval {
             // The clock went back since the run was booked: book again by what it says now.
             self.state = State::Booked {
                 due: now.saturating_add(self.interval),
             };
-            return Next::Wait(self.interval);
+            return TickDecision::Wait(self.interval);
         }
-        Next::Wait(due - now)
+        TickDecision::Wait(due - now)
     }
 
     /// The run has ended at `now`: books the next one.
@@ -137,9 +137,9 @@ mod tests {
         fn settle(&mut self) -> u64 {
             loop {
                 match self.schedule.next(self.now()) {
-                    Next::Wait(time) => return time.as_secs(),
-                    Next::Run => self.runs.push(self.awake),
-                    Next::Running => self.schedule.ended(self.now()),
+                    TickDecision::Wait(time) => return time.as_secs(),
+                    TickDecision::Run => self.runs.push(self.awake),
+                    TickDecision::Running => self.schedule.ended(self.now()),
                 }
             }
         }
@@ -166,16 +166,16 @@ mod tests {
     fn another_interval_brings_a_run_forward_or_comes_after_it() {
         let seconds = Duration::from_secs;
         let mut schedule = TickSchedule::new(seconds(300), seconds(0));
-        assert_eq!(schedule.next(seconds(10)), Next::Wait(seconds(290)));
+        assert_eq!(schedule.next(seconds(10)), TickDecision::Wait(seconds(290)));
         schedule.set_interval(seconds(5));
-        assert_eq!(schedule.next(seconds(10)), Next::Wait(seconds(5)));
-        assert_eq!(schedule.next(seconds(15)), Next::Run);
+        assert_eq!(schedule.next(seconds(10)), TickDecision::Wait(seconds(5)));
+        assert_eq!(schedule.next(seconds(15)), TickDecision::Run);
         schedule.ended(seconds(16));
         schedule.set_interval(seconds(300));
-        assert_eq!(schedule.next(seconds(16)), Next::Wait(seconds(5)));
-        assert_eq!(schedule.next(seconds(21)), Next::Run);
+        assert_eq!(schedule.next(seconds(16)), TickDecision::Wait(seconds(5)));
+        assert_eq!(schedule.next(seconds(21)), TickDecision::Run);
         schedule.ended(seconds(22));
-        assert_eq!(schedule.next(seconds(22)), Next::Wait(seconds(300)));
+        assert_eq!(schedule.next(seconds(22)), TickDecision::Wait(seconds(300)));
     }
 
     #[test]
@@ -232,11 +232,14 @@ mod tests {
         for jump in [-i64::try_from(YEAR).unwrap(), i64::try_from(YEAR).unwrap()] {
             let mut machine = Machine::new();
             machine.pass(300);
-            assert_eq!(machine.schedule.next(machine.now()), Next::Run);
+            assert_eq!(machine.schedule.next(machine.now()), TickDecision::Run);
             machine.clock = machine.clock.saturating_add_signed(jump);
-            assert_eq!(machine.schedule.next(machine.now()), Next::Running);
+            assert_eq!(machine.schedule.next(machine.now()), TickDecision::Running);
             machine.schedule.ended(machine.now());
-            assert_eq!(machine.schedule.next(machine.now()), Next::Wait(INTERVAL));
+            assert_eq!(
+                machine.schedule.next(machine.now()),
+                TickDecision::Wait(INTERVAL)
+            );
         }
     }
 
@@ -247,20 +250,27 @@ mod tests {
         for _ in 0..100 {
             schedule.wake();
         }
-        assert_eq!(schedule.next(now), Next::Run);
+        assert_eq!(schedule.next(now), TickDecision::Run);
         schedule.wake();
         schedule.wake();
-        assert_eq!(schedule.next(now), Next::Running);
+        assert_eq!(schedule.next(now), TickDecision::Running);
         schedule.ended(now);
-        assert_eq!(schedule.next(now), Next::Run, "asked for during the run");
+        assert_eq!(
+            schedule.next(now),
+            TickDecision::Run,
+            "asked for during the run"
+        );
         schedule.ended(now);
-        assert_eq!(schedule.next(now), Next::Wait(INTERVAL));
+        assert_eq!(schedule.next(now), TickDecision::Wait(INTERVAL));
     }
 
     #[test]
     fn the_end_of_the_clock_is_no_overflow() {
         let mut schedule = TickSchedule::new(Duration::MAX, Duration::MAX);
-        assert_eq!(schedule.next(Duration::ZERO), Next::Wait(Duration::MAX));
+        assert_eq!(
+            schedule.next(Duration::ZERO),
+            TickDecision::Wait(Duration::MAX)
+        );
         schedule.ended(Duration::MAX);
     }
 
@@ -300,12 +310,12 @@ mod tests {
                     Event::End => {}
                 }
                 match machine.schedule.next(machine.now()) {
-                    Next::Run => {
+                    TickDecision::Run => {
                         prop_assert!(!running);
                         running = true;
                     }
-                    Next::Running => prop_assert!(running),
-                    Next::Wait(time) => {
+                    TickDecision::Running => prop_assert!(running),
+                    TickDecision::Wait(time) => {
                         prop_assert!(!running);
                         prop_assert!(time <= INTERVAL);
                     }

@@ -21,7 +21,7 @@ use actix::{
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::schedule::{Next, TickSchedule};
+use crate::schedule::{TickDecision, TickSchedule};
 
 /// One run of a tick, with access to the actor between its awaits.
 pub type TickRun<A> = LocalBoxActorFuture<A, ()>;
@@ -150,10 +150,10 @@ where
                 return Poll::Pending;
             }
             match this.schedule.next(this.origin.elapsed()) {
-                Next::Run => this.state = TickState::Running((this.run)(actor, ctx)),
-                Next::Wait(time) => this.state = TickState::Sleeping(Box::pin(sleep(time))),
+                TickDecision::Run => this.state = TickState::Running((this.run)(actor, ctx)),
+                TickDecision::Wait(time) => this.state = TickState::Sleeping(Box::pin(sleep(time))),
                 // `advance` has told the schedule of each end.
-                Next::Running => return Poll::Pending,
+                TickDecision::Running => return Poll::Pending,
             }
             if ctx.waiting() {
                 // The actor stops, or waits for a future of its own, from now on.

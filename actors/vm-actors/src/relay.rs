@@ -10,10 +10,10 @@ type Listener = Box<dyn Fn(MachineEvent) + Send>;
 /// A machine is made in the pool and then given to a VM's actor; its events follow it. One that
 /// came while nobody listened is kept for the next listener.
 #[derive(Default)]
-pub(crate) struct EventRelay(Mutex<Listening>);
+pub(crate) struct EventRelay(Mutex<RelayState>);
 
 #[derive(Default)]
-struct Listening {
+struct RelayState {
     listener: Option<Listener>,
     early: Option<MachineEvent>,
 }

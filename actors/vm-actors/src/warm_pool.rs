@@ -31,7 +31,7 @@ pub(crate) enum VmOrigin {
 
 /// What was made of an image that its name does not mean any more; to be ended.
 #[derive(Default)]
-pub(crate) struct StaleStock {
+pub(crate) struct StaleClones {
     /// Clones that waited.
     pub(crate) clones: Vec<PooledClone>,
     /// What they were cloned from.
@@ -41,17 +41,17 @@ pub(crate) struct StaleStock {
 /// Templates and waiting clones. The pool manager fills it, the scheduler takes from it; it
 /// outlives incarnations of both, and so do the clones.
 #[derive(Default)]
-pub(crate) struct WarmPool(Mutex<BTreeMap<TemplateKey, Stock>>);
+pub(crate) struct WarmPool(Mutex<BTreeMap<TemplateKey, TemplatePool>>);
 
 /// What there is for one key.
 #[derive(Default)]
-struct Stock {
+struct TemplatePool {
     configured: bool,
     template: Option<Arc<dyn Template>>,
     /// The image of the template and the clones: what the key names may be another one by now.
     digest: String,
     /// While there is none.
-    absent: Absent,
+    absent: TemplateBuild,
     ready: VecDeque<PooledClone>,
     making: usize,
     last_used: UnixMs,
@@ -60,20 +60,20 @@ struct Stock {
 }
 
 #[derive(Clone, Copy, Default)]
-enum Absent {
+enum TemplateBuild {
     #[default]
     Untried,
     InProgress,
     FailedUntil(UnixMs),
 }
 
-impl Stock {
+impl TemplatePool {
     fn state(&self) -> TemplateState {
         match (&self.template, self.absent) {
             (Some(_), _) => TemplateState::Ready,
-            (None, Absent::Untried) => TemplateState::Absent,
-            (None, Absent::InProgress) => TemplateState::InProgress,
-            (None, Absent::FailedUntil(until)) => TemplateState::FailedUntil(until),
+            (None, TemplateBuild::Untried) => TemplateState::Absent,
+            (None, TemplateBuild::InProgress) => TemplateState::InProgress,
+            (None, TemplateBuild::FailedUntil(until)) => TemplateState::FailedUntil(until),
         }
     }
 }
@@ -82,9 +82,9 @@ impl WarmPool {
     /// A pool for what the configuration names.
     #[must_use]
     pub(crate) fn new(configured: &[TemplateKey]) -> Self {
-        let stock = || Stock {
+        let stock = || TemplatePool {
             configured: true,
-            ..Stock::default()
+            ..TemplatePool::default()
         };
         let stocks = configured.iter().map(|key| (key.clone(), stock()));
         Self(Mutex::new(stocks.collect()))
@@ -96,11 +96,11 @@ impl WarmPool {
         key: &TemplateKey,
         digest: &str,
         now: UnixMs,
-    ) -> (VmOrigin, StaleStock) {
+    ) -> (VmOrigin, StaleClones) {
         let mut stocks = self.0.lock();
         let stock = stocks.entry(key.clone()).or_default();
         stock.last_used = now;
-        let mut stale = StaleStock::default();
+        let mut stale = StaleClones::default();
         if stock.digest != digest {
             stale.clones.extend(stock.ready.drain(..));
             stale.template = stock.template.take();
@@ -125,10 +125,10 @@ impl WarmPool {
                 || stock.template.is_some()
                 || !stock.ready.is_empty()
                 || stock.making > 0
-                || matches!(stock.absent, Absent::InProgress)
+                || matches!(stock.absent, TemplateBuild::InProgress)
                 || now.since(stock.last_used) < idle
         });
-        let view = |(key, stock): (&TemplateKey, &Stock)| PoolEntry {
+        let view = |(key, stock): (&TemplateKey, &TemplatePool)| PoolEntry {
             key: key.clone(),
             configured: stock.configured,
             template: stock.state(),
@@ -144,7 +144,7 @@ impl WarmPool {
     #[must_use]
     pub(crate) fn stock(&self) -> Vec<PoolStock> {
         let stocks = self.0.lock();
-        let view = |(key, stock): (&TemplateKey, &Stock)| {
+        let view = |(key, stock): (&TemplateKey, &TemplatePool)| {
             let (template, retry_at) = match stock.state() {
                 TemplateState::Absent => (TemplateView::Absent, None),
                 TemplateState::InProgress => (TemplateView::Preparing, None),
@@ -184,7 +184,7 @@ impl WarmPool {
     }
 
     pub(crate) fn making_template(&self, key: &TemplateKey) {
-        self.0.lock().entry(key.clone()).or_default().absent = Absent::InProgress;
+        self.0.lock().entry(key.clone()).or_default().absent = TemplateBuild::InProgress;
     }
 
     pub(crate) fn template_made(
@@ -197,11 +197,11 @@ impl WarmPool {
         let stock = stocks.entry(key.clone()).or_default();
         stock.template = Some(template);
         stock.digest = digest;
-        stock.absent = Absent::Untried;
+        stock.absent = TemplateBuild::Untried;
     }
 
     pub(crate) fn template_failed(&self, key: &TemplateKey, again: UnixMs) {
-        self.0.lock().entry(key.clone()).or_default().absent = Absent::FailedUntil(again);
+        self.0.lock().entry(key.clone()).or_default().absent = TemplateBuild::FailedUntil(again);
     }
 
     pub(crate) fn making_clones(&self, key: &TemplateKey, count: usize) {
@@ -246,7 +246,7 @@ impl WarmPool {
     ) -> Option<Arc<dyn Template>> {
         let mut stocks = self.0.lock();
         let stock = stocks.get_mut(key)?;
-        stock.absent = Absent::FailedUntil(again);
+        stock.absent = TemplateBuild::FailedUntil(again);
         stock.template.take()
     }
 
@@ -279,8 +279,8 @@ impl WarmPool {
     pub(crate) fn forget_unfinished(&self) {
         for stock in self.0.lock().values_mut() {
             stock.making = 0;
-            if matches!(stock.absent, Absent::InProgress) {
-                stock.absent = Absent::Untried;
+            if matches!(stock.absent, TemplateBuild::InProgress) {
+                stock.absent = TemplateBuild::Untried;
             }
         }
     }

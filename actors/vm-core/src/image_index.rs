@@ -28,20 +28,20 @@ pub struct ImageIndex {
     /// What there is, by digest.
     pub images: BTreeMap<String, IndexedImage>,
     /// What is being removed: nothing may use it any more.
-    pub condemned: Condemned,
+    pub condemned: PendingRemovals,
 }
 
 /// Objects that are being removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Condemned {
+pub struct PendingRemovals {
     /// Chunks.
     pub chunks: BTreeSet<StoredName>,
     /// Manifests.
     pub manifests: BTreeSet<StoredName>,
 }
 
-impl Condemned {
+impl PendingRemovals {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -76,7 +76,7 @@ impl Default for ImageIndex {
             collections: 0,
             names: BTreeMap::new(),
             images: BTreeMap::new(),
-            condemned: Condemned::default(),
+            condemned: PendingRemovals::default(),
         }
     }
 }

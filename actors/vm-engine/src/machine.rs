@@ -26,7 +26,7 @@ pub(crate) trait Monitor: Send + Sync {
     fn stop(&self, deadline: Duration) -> Result<(), DriverError>;
 
     /// It goes on.
-    fn go_on(&self, deadline: Duration) -> Result<(), DriverError>;
+    fn unpause(&self, deadline: Duration) -> Result<(), DriverError>;
 
     /// What keeps and brings back its memory and disk, where the driver has that.
     fn snapshots(&self) -> Option<&dyn Snapshots> {
@@ -171,14 +171,14 @@ impl VmMachine {
     }
 
     fn start_again(&self, deadline: Duration) -> Result<(), MachineError> {
-        let going = self.monitor()?.go_on(deadline);
+        let going = self.monitor()?.unpause(deadline);
         going.map_err(|error| of_monitor(&error))?;
         self.paused.store(false, Ordering::SeqCst);
         Ok(())
     }
 
     /// Lets it go on, if it stands still.
-    fn go_on(&self, deadline: Duration) -> Result<(), MachineError> {
+    fn unpause(&self, deadline: Duration) -> Result<(), MachineError> {
         let _turn = self.turn.lock();
         if self.is_paused() {
             self.start_again(deadline)?;
@@ -241,7 +241,7 @@ impl Machine for VmMachine {
     }
 
     fn wake(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
-        self.go_on(deadline)?;
+        self.unpause(deadline)?;
         if self.has_identity {
             return self.link.ping(deadline).map(drop);
         }

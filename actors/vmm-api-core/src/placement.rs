@@ -73,7 +73,7 @@ pub struct Facts<'a> {
     /// Names and digests of images that it fetches when they are asked for.
     pub fetchable: &'a [String],
     /// What is free there; `None`: it does not say.
-    pub room: Option<Room>,
+    pub room: Option<FreeResources>,
 }
 
 impl Facts<'_> {
@@ -86,7 +86,7 @@ impl Facts<'_> {
 
 /// What is free on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct FreeResources {
     /// VMs that may be started.
     pub vms: u32,
     /// Free memory in MiB.
@@ -101,7 +101,7 @@ pub struct Room {
     pub most_vcpus: u32,
 }
 
-impl Room {
+impl FreeResources {
     /// Whether such a VM can be had at once. A clone that waits is no room: it is given out within
     /// the same limits.
     #[must_use]
@@ -128,13 +128,14 @@ impl Room {
     }
 
     /// Why it could never give such a VM.
-    fn too_small_for(self, size: VmSize) -> Option<Unfit> {
+    fn too_small_for(self, size: VmSize) -> Option<HostRejection> {
         let most = self.most_mem_mib.saturating_sub(self.overhead_mib);
         if most < size.mem_mib {
-            return Some(Unfit::Small(most));
+            return Some(HostRejection::Small(most));
         }
         let is_known = self.most_vcpus > 0;
-        (is_known && self.most_vcpus < size.vcpus).then_some(Unfit::Processors(self.most_vcpus))
+        (is_known && self.most_vcpus < size.vcpus)
+            .then_some(HostRejection::Processors(self.most_vcpus))
     }
 
     /// The free part of what is scarcest, in thousandths.
@@ -150,7 +151,7 @@ impl Room {
 
 /// Why a host is not asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum HostRejection {
     /// It lacks a label.
     Label(String),
     /// It separates less.
@@ -165,7 +166,7 @@ pub enum Unfit {
     Cordoned,
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for HostRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Label(label) => write!(f, "it has no label {label}"),
@@ -178,7 +179,7 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl Unfit {
+impl HostRejection {
     /// Whether waiting can help.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
@@ -194,7 +195,7 @@ pub struct Placement {
     /// Those that fit and have no room, as far as is known.
     pub full: Vec<usize>,
     /// Those that do not fit, and why.
-    pub unfit: Vec<(usize, Unfit)>,
+    pub unfit: Vec<(usize, HostRejection)>,
     /// Those of them that lack the image, as far as is known, and nothing else.
     doubtful: Vec<usize>,
 }
@@ -238,7 +239,7 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
         let room = host.facts.and_then(|facts| facts.room);
         match unfit(host, wanted) {
             Some(why) => {
-                if why == Unfit::Image && !host.is_cordoned {
+                if why == HostRejection::Image && !host.is_cordoned {
                     placement.doubtful.push(index);
                 }
                 placement.unfit.push((index, why));
@@ -252,7 +253,10 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
     let rank = |index: &usize| {
         let host = &hosts[*index];
         let same = host.jobs.iter().filter(|of| *of == wanted.repository);
-        let share = host.facts.and_then(|facts| facts.room).map(Room::share);
+        let share = host
+            .facts
+            .and_then(|facts| facts.room)
+            .map(FreeResources::share);
         (
             host.trouble.is_some(),
             same.count(),
@@ -276,13 +280,13 @@ pub fn lacking<'a>(own: &[String], asked: &'a [String]) -> Option<&'a str> {
 }
 
 /// Why a host is not asked at all. What is not known is no reason.
-fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<Unfit> {
+fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<HostRejection> {
     if let Some(label) = lacking(host.labels, wanted.labels) {
-        return Some(Unfit::Label(label.to_owned()));
+        return Some(HostRejection::Label(label.to_owned()));
     }
     if let Some(facts) = host.facts {
         if let Some(offered) = facts.isolation.filter(|it| *it < wanted.isolation) {
-            return Some(Unfit::Isolation(offered));
+            return Some(HostRejection::Isolation(offered));
         }
         let small = facts.room.and_then(|room| room.too_small_for(wanted.size));
         if small.is_some() {
@@ -290,10 +294,10 @@ fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<Unfit> {
         }
         let is_named = |image: &String| image == wanted.image;
         if !facts.has(wanted.image) && !facts.fetchable.iter().any(is_named) {
-            return Some(Unfit::Image);
+            return Some(HostRejection::Image);
         }
     }
-    host.is_cordoned.then_some(Unfit::Cordoned)
+    host.is_cordoned.then_some(HostRejection::Cordoned)
 }
 
 #[cfg(test)]

@@ -15,5 +15,5 @@ pub use documentation::{
     write_manuals,
 };
 pub use hardening::harden_process;
-pub use output::{print, print_raw, say, write_data};
+pub use output::{print, print_note, print_raw, write_data};
 pub use quoting::quoted;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 /// A line for people, on standard error.
-pub fn say(text: &str) {
+pub fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", text.trim_end());
 }
 

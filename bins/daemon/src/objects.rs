@@ -7,7 +7,7 @@ use cluster_actors::replica::{FileMigration, MigrationReport, claim_objects};
 use config_core::{Environment, ObjectKeys, ObjectPlace};
 use store::{LockError, OpenError, Options, Store, StorePlace};
 
-use crate::steps::Steps;
+use crate::steps::TransferPrinter;
 use crate::store::{ConfigFile, PrintText};
 
 /// Exit code when all that was there is copied, and the service goes on storing files.
@@ -105,7 +105,7 @@ pub fn run(
 /// one has it now.
 fn claim(
     configured: Result<ConfiguredFiles, String>,
-    (print, say): (PrintText, PrintText),
+    (print, print_note): (PrintText, PrintText),
 ) -> ExitCode {
     let claimed = configured.and_then(|configured| {
         let files = configured.migration.as_ref();
@@ -124,7 +124,7 @@ fn claim(
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&format!("error: {error}"));
+            print_note(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -154,30 +154,30 @@ fn migrate(
     options: &MigrateObjectsOptions,
     environment: &Environment,
     configured: Result<ConfiguredFiles, String>,
-    (print, say): (PrintText, PrintText),
+    (print, print_note): (PrintText, PrintText),
 ) -> ExitCode {
     let migrated =
-        configured.and_then(|configured| carry_out(options, environment, &configured, say));
+        configured.and_then(|configured| carry_out(options, environment, &configured, print_note));
     let (report, running) = match migrated {
         Ok(migrated) => migrated,
         Err(error) => {
-            say(&format!("error: {error}"));
+            print_note(&format!("error: {error}"));
             return ExitCode::FAILURE;
         }
     };
     for fault in &report.faults {
-        say(&format!("error: {fault}"));
+        print_note(&format!("error: {fault}"));
     }
     print(&format!("{}\n", summary(&report, &options.to.to)));
     match running {
         _ if report.is_complete => ExitCode::SUCCESS,
         Some(running) if report.faults.is_empty() || options.leave_damaged => {
-            say(&format!("{running}; what comes meanwhile is not copied"));
-            say("stop the service and repeat this, which copies the rest");
+            print_note(&format!("{running}; what comes meanwhile is not copied"));
+            print_note("stop the service and repeat this, which copies the rest");
             ExitCode::from(ONCE_MORE)
         }
         _ => {
-            say("not all of it could be copied: the files stay where they are");
+            print_note("not all of it could be copied: the files stay where they are");
             ExitCode::FAILURE
         }
     }
@@ -211,7 +211,7 @@ fn carry_out(
     options: &MigrateObjectsOptions,
     environment: &Environment,
     configured: &ConfiguredFiles,
-    say: PrintText,
+    print_note: PrintText,
 ) -> Result<(MigrationReport, Option<String>), String> {
     let migration = configured.migration.as_ref().ok_or(
         "[objects] names no storage: set `url` there, and the service moves what is in the data \
@@ -226,7 +226,7 @@ fn carry_out(
         Err(error) if is_in_use(&error) => (None, Some(error.to_string())),
         Err(error) => return Err(error.to_string()),
     };
-    let steps = Steps::new("copied", say);
+    let steps = TransferPrinter::new("copied", print_note);
     let watch = |done, total| steps.show(done, total);
     let report = match (&to, &store) {
         (Some(to), store) => migration.to_storage(to, store.as_ref(), &watch),

@@ -23,12 +23,12 @@ use crate::signs::{note_primaries, note_signs};
 pub use crate::signs::probe_as_standby;
 
 /// Something that serves in the background until it is told to stop.
-struct Serving {
+struct BackgroundServer {
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<anyhow::Result<()>>,
 }
 
-impl Serving {
+impl BackgroundServer {
     fn start<F>(serve: impl FnOnce(ShutdownSignal) -> F) -> Self
     where
         F: Future<Output = anyhow::Result<()>> + 'static,
@@ -165,9 +165,9 @@ where
     #[expect(clippy::disallowed_methods, reason = "a standby takes the store once")]
     let (taken_sender, mut taken) = mpsc::unbounded_channel();
     let mut stop = stop;
-    let mut former: Option<Serving> = None;
+    let mut former: Option<BackgroundServer> = None;
     loop {
-        let mut standby = Serving::start(|stop| stand_by(taken_sender.clone(), stop));
+        let mut standby = BackgroundServer::start(|stop| stand_by(taken_sender.clone(), stop));
         let waiting = (&mut standby, &mut former);
         let store = match until_taken(control, &mut stop, waiting, &mut taken).await {
             StandbyEnd::Took(store) => store,
@@ -202,7 +202,7 @@ where
         // meet a standby. Connections wait with the system meanwhile.
         standby.tell_to_stop();
         tokio::task::yield_now().await;
-        let mut leader = Serving::start(serve);
+        let mut leader = BackgroundServer::start(serve);
         actix_rt::spawn(async move { note_end(standby.stop().await) });
         match until_over(control, &mut stop, (&mut leader, &store)).await {
             LeaderEnd::HandsOver(event) => {
@@ -220,7 +220,7 @@ where
             }
         }
         leader.tell_to_stop();
-        former = Some(Serving::start(|_| async move {
+        former = Some(BackgroundServer::start(|_| async move {
             let ended = leader.ended().await;
             close(store).await;
             ended
@@ -243,7 +243,7 @@ enum LeaderEnd {
 async fn until_over(
     control: &RoleControl,
     stop: &mut ShutdownSignal,
-    (leader, store): (&mut Serving, &Store),
+    (leader, store): (&mut BackgroundServer, &Store),
 ) -> LeaderEnd {
     let mut accepts = pin!(tokio::time::sleep(ACCEPT_TIME));
     let mut leads = false;
@@ -286,7 +286,7 @@ enum StandbyEnd {
 async fn until_taken(
     control: &RoleControl,
     stop: &mut ShutdownSignal,
-    (standby, former): (&mut Serving, &mut Option<Serving>),
+    (standby, former): (&mut BackgroundServer, &mut Option<BackgroundServer>),
     taken: &mut mpsc::UnboundedReceiver<AcquiredStore>,
 ) -> StandbyEnd {
     loop {
@@ -308,7 +308,7 @@ async fn until_taken(
     }
 }
 
-async fn ended(former: &mut Option<Serving>) -> anyhow::Result<()> {
+async fn ended(former: &mut Option<BackgroundServer>) -> anyhow::Result<()> {
     let Some(serving) = former else {
         return pending().await;
     };
@@ -317,7 +317,7 @@ async fn ended(former: &mut Option<Serving>) -> anyhow::Result<()> {
     ended
 }
 
-async fn end(former: Option<Serving>) -> anyhow::Result<()> {
+async fn end(former: Option<BackgroundServer>) -> anyhow::Result<()> {
     match former {
         Some(mut former) => former.ended().await,
         None => Ok(()),

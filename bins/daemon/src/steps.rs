@@ -8,9 +8,9 @@ const MIB: u64 = 1 << 20;
 
 /// Says each tenth of a transfer in a line.
 #[derive(Debug)]
-pub struct Steps {
+pub struct TransferPrinter {
     what: &'static str,
-    say: PrintText,
+    print_note: PrintText,
     shown: Mutex<StepProgress>,
 }
 
@@ -20,12 +20,17 @@ struct StepProgress {
     tenths: u64,
 }
 
-impl Steps {
-    /// Of a transfer after which bytes are `what`, in a word; `say` writes to the standard error.
+impl TransferPrinter {
+    /// Of a transfer after which bytes are `what`, in a word; `print_note` writes to the standard
+    /// error.
     #[must_use]
-    pub fn new(what: &'static str, say: PrintText) -> Self {
+    pub fn new(what: &'static str, print_note: PrintText) -> Self {
         let shown = Mutex::default();
-        Self { what, say, shown }
+        Self {
+            what,
+            print_note,
+            shown,
+        }
     }
 
     /// How many bytes were done at the beginning, and how many there are.
@@ -43,7 +48,7 @@ impl Steps {
         if tenths > shown.tenths {
             shown.tenths = tenths;
             let (done, total) = (done / MIB, total.div_ceil(MIB));
-            (self.say)(&format!("{done} of {total} MiB {}", self.what));
+            (self.print_note)(&format!("{done} of {total} MiB {}", self.what));
         }
     }
 }

@@ -95,12 +95,12 @@ enum Request {
 }
 
 /// Carries a task out. `configured` gives the store of a configuration file, or says why not;
-/// `print` and `say` write to the standard output and the standard error.
+/// `print` and `print_note` write to the standard output and the standard error.
 pub fn run(
     task: StoreTask<'_>,
     options: &Options,
     configured: impl Fn(&ConfigFile) -> Result<StorePlace, String>,
-    (print, say): (PrintText, PrintText),
+    (print, print_note): (PrintText, PrintText),
 ) -> ExitCode {
     let options = Options {
         patience: STATEMENT_TIMEOUT,
@@ -112,14 +112,14 @@ pub fn run(
             print(&text);
             faults
                 .iter()
-                .for_each(|fault| say(&format!("error: {fault}")));
+                .for_each(|fault| print_note(&format!("error: {fault}")));
             match faults.is_empty() {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
             }
         }
         Err(error) => {
-            say(&format!("error: {error}"));
+            print_note(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }

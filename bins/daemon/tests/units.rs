@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn bins() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    std::path::absolute("..").expect("a folder to work in")
 }
 
 /// The directives of a unit, by key; a key may stand more than once.

@@ -56,7 +56,7 @@ impl Stage {
                      echo '[ \"$2\" != wrong.toml ] || { echo refused; exit 1; }'; echo \"echo $(cat says)\"; } > target/release/server && \
                      chmod 755 target/release/server";
         Command::new("sh")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/upgrade.sh"))
+            .arg(std::path::absolute("../dist/upgrade.sh").expect("a folder to work in"))
             .args(["--program", "server", "--patience", "1", "--build", build])
             .args(["--check", check, "--restart", restart, "--health", health])
             .arg("--repository")

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use config_core::{Environment, Secret};
 use http_clients::http::{
-    HttpClient, HttpError, HttpOptions, Method, Request, Response, Streaming,
+    HttpClient, HttpError, HttpOptions, Method, Request, Response, StreamingResponse,
 };
 use orchestrator_core::admin::WebhookReply;
 use serde::de::DeserializeOwned;
@@ -139,7 +139,7 @@ impl Bridge {
     }
 
     /// A body that is read as it comes.
-    pub(crate) async fn follow(&self, path: &str) -> Result<Streaming, Failure> {
+    pub(crate) async fn follow(&self, path: &str) -> Result<StreamingResponse, Failure> {
         let request = self.request(Method::Get, path)?;
         let opened = self.admin.client.open_or_read(request).await;
         let opened = opened.map_err(|error| self.unreachable(error, "admin bridge"))?;

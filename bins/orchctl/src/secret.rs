@@ -49,14 +49,14 @@ fn from_configuration(
     })?;
     let file = configuration.name();
     let written = written_secret(&configuration.text, project).or_else(|reason| match reason {
-        Missing::ElsewhereOr(shared) => {
+        UnresolvedSecret::ElsewhereOr(shared) => {
             let fragment = configuration.fragment(project);
             let own = fragment.and_then(|table| own_secret(table.get("project")?));
             own.or(shared).ok_or_else(|| {
                 format!("it has no {KEY}, and no file of conf.d has one for {project}")
             })
         }
-        Missing::Wrong(reason) => Err(reason),
+        UnresolvedSecret::Wrong(reason) => Err(reason),
     });
     let written = written.map_err(|reason| missing(format!("{file}: {reason}")))?;
     let secret = configuration
@@ -70,7 +70,7 @@ fn from_configuration(
 
 /// Why the main file does not have the last word.
 #[derive(Debug, PartialEq)]
-enum Missing {
+enum UnresolvedSecret {
     /// The project is declared in `conf.d`, where it may have a secret; else it is this one.
     ElsewhereOr(Option<String>),
     /// The file cannot be used.
@@ -79,8 +79,8 @@ enum Missing {
 
 /// The secret for a project as it is written. An error says nothing of the file's content: it is
 /// full of secrets.
-fn written_secret(text: &str, project: &str) -> Result<String, Missing> {
-    let wrong = |text: &str| Missing::Wrong(text.to_owned());
+fn written_secret(text: &str, project: &str) -> Result<String, UnresolvedSecret> {
+    let wrong = |text: &str| UnresolvedSecret::Wrong(text.to_owned());
     let table: toml::Table = text.parse().map_err(|_| wrong("it is not TOML"))?;
     let shared = table
         .get("webhook")
@@ -96,7 +96,7 @@ fn written_secret(text: &str, project: &str) -> Result<String, Missing> {
             return own.ok_or_else(|| wrong(&format!("it has no {KEY}")));
         }
     }
-    Err(Missing::ElsewhereOr(shared))
+    Err(UnresolvedSecret::ElsewhereOr(shared))
 }
 
 fn own_secret(project: &toml::Value) -> Option<String> {
@@ -114,14 +114,14 @@ mod tests {
             [[projects]]\nid = 'own'\nwebhook_secret = 'its own'\n";
         assert_eq!(written_secret(text, "main").as_deref(), Ok("${SECRET}"));
         assert_eq!(written_secret(text, "own").as_deref(), Ok("its own"));
-        let elsewhere = Missing::ElsewhereOr(Some("${SECRET}".to_owned()));
+        let elsewhere = UnresolvedSecret::ElsewhereOr(Some("${SECRET}".to_owned()));
         assert_eq!(written_secret(text, "other"), Err(elsewhere));
-        let none = Err(Missing::ElsewhereOr(None));
+        let none = Err(UnresolvedSecret::ElsewhereOr(None));
         assert_eq!(written_secret("token = 'sk-other'", "main"), none);
         for wrong in ["[webhook]\nsecret = 'sk-unclosed", "[webhook]\nsecret = 5"] {
             let said = written_secret(wrong, "main").unwrap_err();
             assert!(
-                matches!(&said, Missing::Wrong(said) if !said.contains("sk-")),
+                matches!(&said, UnresolvedSecret::Wrong(said) if !said.contains("sk-")),
                 "{said:?}"
             );
         }

@@ -171,7 +171,7 @@ pub(crate) enum Format {
 }
 
 /// Says something to people, on standard error.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_note(text: &str) {
     // Nobody may be there to read it.
     let _ = writeln!(
         std::io::stderr().lock(),

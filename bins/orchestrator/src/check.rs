@@ -14,14 +14,18 @@ use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
-    Checked, Config, ConfigFile, Files, WorktreeMode, check, fragment_keys, keys, routes, table,
+    CheckedConfig, Config, ConfigFile, Files, WorktreeMode, check, fragment_keys, keys, routes,
+    table,
 };
 use orchestrator_web::boot;
 
-use crate::arguments::{Arguments, EXIT_FAILED, Format, complain, print, say};
+use crate::arguments::{Arguments, EXIT_FAILED, Format, complain, print, print_note};
 
 /// The checked configuration, or the exit code after what is wrong with it was said.
-pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<Checked, ExitCode> {
+pub(crate) fn read(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<CheckedConfig, ExitCode> {
     let files = files(arguments.config.as_deref(), environment)?;
     let host = SystemHost::new(environment);
     check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| {
@@ -37,14 +41,14 @@ pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<C
             let errors = wrong
                 .iter()
                 .filter(|one| one.severity == config_core::Severity::Error);
-            say(&format!("{} errors in the configuration", errors.count()));
+            print_note(&format!("{} errors in the configuration", errors.count()));
         }
         ExitCode::from(EXIT_FAILED)
     })
 }
 
 /// The checked configuration of a file, for commands that only look something up.
-pub(crate) fn read_file(path: &Path, environment: &Environment) -> Result<Checked, String> {
+pub(crate) fn read_file(path: &Path, environment: &Environment) -> Result<CheckedConfig, String> {
     let files = load(path, environment).map_err(|error| error.to_string())?;
     let host = SystemHost::new(environment);
     check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| wrong.to_string())
@@ -52,7 +56,7 @@ pub(crate) fn read_file(path: &Path, environment: &Environment) -> Result<Checke
 
 fn files(path: Option<&Path>, environment: &Environment) -> Result<Files, ExitCode> {
     load(path.unwrap_or(Path::new("")), environment).map_err(|error| {
-        say(&error.to_string());
+        print_note(&error.to_string());
         ExitCode::from(EXIT_FAILED)
     })
 }
@@ -111,7 +115,7 @@ fn in_force(files: &Files, environment: &Environment) -> Result<String, Diagnost
 /// object that is removed again.
 pub(crate) fn report(
     arguments: &Arguments,
-    checked: &Checked,
+    checked: &CheckedConfig,
     environment: &Environment,
 ) -> ExitCode {
     let faults = peer_faults(checked, arguments.offline);
@@ -137,7 +141,7 @@ pub(crate) fn report(
         show(&checked.warnings);
         let of_reports = reports_warning(&checked.config.directories.reports);
         for warning in checkout_warnings(&checked.config).iter().chain(&of_reports) {
-            say(warning);
+            print_note(warning);
         }
         let rows = routes(&checked.config);
         let projects = checked.config.projects.len();
@@ -146,7 +150,7 @@ pub(crate) fn report(
             "{} agents in {projects} projects; the configuration is valid\n",
             rows.len()
         ));
-        say(&isolation_here(environment));
+        print_note(&isolation_here(environment));
     }
     ExitCode::SUCCESS
 }
@@ -197,7 +201,7 @@ fn try_write(folder: &Path) -> std::io::Result<()> {
 
 /// What is wrong with the database, the object storage and the VM hosts; without asking them,
 /// whether the database's address is one.
-fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
+fn peer_faults(checked: &CheckedConfig, is_offline: bool) -> Vec<PeerFault> {
     let config = &checked.config;
     let url = config.store.url.as_ref().map(|url| url.expose().as_str());
     let options = boot::store_options("orchestrator");

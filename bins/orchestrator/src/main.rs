@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, checked, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&daemon::error_chain(error.as_ref()));
+            arguments::print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(arguments::EXIT_FAILED)
         }
     }

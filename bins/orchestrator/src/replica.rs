@@ -9,7 +9,7 @@ use daemon::lifecycle::{self, ShutdownSignal};
 use daemon::{first_screen, notify, replica};
 use edge_web::ServeOptions;
 use orchestrator_actors::OperatorApi;
-use orchestrator_core::config::{Checked, Config};
+use orchestrator_core::config::{CheckedConfig, Config};
 use orchestrator_web::{OrchestratorServer, StandbyOrchestrator, boot, reload};
 use parking_lot::Mutex;
 use store::{DirectoryLock, SharedStore, Store, StorePlace};
@@ -22,7 +22,7 @@ use crate::check;
 /// Serves until SIGINT or SIGTERM, in whichever role.
 pub(crate) fn serve(
     arguments: &Arguments,
-    checked: Checked,
+    checked: CheckedConfig,
     environment: Environment,
     connections: ServeOptions,
 ) -> anyhow::Result<()> {
@@ -111,12 +111,12 @@ struct Settings {
 
 /// A configuration, and the part that many read.
 struct CheckedNow {
-    checked: Checked,
+    checked: CheckedConfig,
     shared: Arc<Config>,
 }
 
 impl CheckedNow {
-    fn of(checked: Checked) -> Self {
+    fn of(checked: CheckedConfig) -> Self {
         let shared = Arc::new(checked.config.clone());
         Self { checked, shared }
     }
@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// What a leader begins with: the files as they are, or as they were without mistakes.
-    fn read_again(&self) -> Checked {
+    fn read_again(&self) -> CheckedConfig {
         let mut now = self.now.lock();
         *now = CheckedNow::of(read(&self.path, &self.environment, &now.checked));
         now.checked.clone()
@@ -185,7 +185,7 @@ impl Settings {
 
 /// The files as they are; as they were, where they have mistakes now. What a process cannot change
 /// while it runs stays.
-fn read(path: &Path, environment: &Environment, before: &Checked) -> Checked {
+fn read(path: &Path, environment: &Environment, before: &CheckedConfig) -> CheckedConfig {
     match check::read_file(path, environment) {
         Ok(mut checked) => {
             for key in checked.config.keep_fixed(&before.config) {

@@ -11,17 +11,17 @@ use daemon::store::ConfigFile;
 use daemon::{first_screen, lifecycle, notify};
 use orchestrator_actors::messages::GetJournal;
 use orchestrator_actors::{OperatorApi, OrchestratorService, file_migration};
-use orchestrator_core::config::Checked;
-use orchestrator_web::{Listening, OrchestratorServer, boot, reload_on_hangup};
+use orchestrator_core::config::CheckedConfig;
+use orchestrator_web::{BoundListeners, OrchestratorServer, boot, reload_on_hangup};
 use supervision::ChildRef;
 
-use crate::arguments::{Arguments, ObjectsCommand, StoreCommand, print, say};
+use crate::arguments::{Arguments, ObjectsCommand, StoreCommand, print, print_note};
 use crate::{check, replica};
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
     arguments: &Arguments,
-    checked: Checked,
+    checked: CheckedConfig,
     environment: Environment,
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(arguments.log_format, &environment)?;
@@ -51,7 +51,7 @@ pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -
         boot::store_place(&config).map_err(|error| error.to_string())
     };
     let options = boot::store_options("orchestrator");
-    daemon::store::run(command.task(), &options, configured, (print, say))
+    daemon::store::run(command.task(), &options, configured, (print, print_note))
 }
 
 /// Brings logs in object storage elsewhere.
@@ -64,10 +64,10 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
             migration: file_migration(&config, leave_damaged),
         })
     };
-    objects::run(command.task(), environment, configured, (print, say))
+    objects::run(command.task(), environment, configured, (print, print_note))
 }
 
-fn read_file(of: &ConfigFile, environment: &Environment) -> Result<Checked, String> {
+fn read_file(of: &ConfigFile, environment: &Environment) -> Result<CheckedConfig, String> {
     let path = of.config.as_deref();
     let path = path.ok_or("name the configuration with --config orchestrator.toml")?;
     check::read_file(path, environment)
@@ -75,7 +75,7 @@ fn read_file(of: &ConfigFile, environment: &Environment) -> Result<Checked, Stri
 
 async fn serve(
     service: OrchestratorService,
-    listening: Listening,
+    listening: BoundListeners,
     data: &Path,
     agents: usize,
 ) -> anyhow::Result<()> {

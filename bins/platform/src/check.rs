@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError, Written,
+    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError, WrittenValue,
 };
 use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
 use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, load};
-use orchestrator_core::config::Checked as Agents;
+use orchestrator_core::config::CheckedConfig as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
@@ -53,7 +53,7 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) struct PlanFile {
     pub(crate) path: PathBuf,
-    pub(crate) written: Written,
+    pub(crate) written: WrittenValue,
 }
 
 /// The search server's settings.

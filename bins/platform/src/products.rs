@@ -12,7 +12,7 @@ use daemon::lifecycle::on_hangup;
 use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::{OrchestratorService, OrchestratorView};
-use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
+use orchestrator_web::{BoundListeners, OrchestratorServer, boot as agents, reload_on_hangup};
 use runner_actors::{RunnerService, RunnerView, VmHostSettings};
 use runner_web::config::{RunnerConfig, services_at};
 use runner_web::{RunnerServer, boot as runs};
@@ -317,7 +317,7 @@ impl Runs {
 /// The orchestrator, ready to be started.
 pub(crate) struct Agents {
     service: OrchestratorService,
-    listening: Listening,
+    listening: BoundListeners,
 }
 
 impl Agents {

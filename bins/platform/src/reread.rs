@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use config_core::{Environment, TableInfo, Written};
+use config_core::{Environment, TableInfo, WrittenValue};
 use parking_lot::Mutex;
 use runner_actors::{
     ReloadSettings, SettingsNow, SettingsReloader, SettingsSource, VmHostSettings,
@@ -19,7 +19,7 @@ const TAKEN_UP: &str = "runner.vm_hosts";
 /// The platform's file as the process began with it.
 pub(crate) struct RunnerFile {
     path: PathBuf,
-    written: Written,
+    written: WrittenValue,
     environment: Environment,
     /// The platform's own VM manager, which no file names.
     own: Option<VmHostSettings>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Described, Diagnostics, Environment, FILE_PATH, Fields, Input, LOG_LEVELS, SECRET, Secret,
+    Diagnostics, Environment, ExternalTable, FILE_PATH, Fields, Input, LOG_LEVELS, SECRET, Secret,
     TableInfo, TextKind, ValueError, choice, opt, record, table,
 };
 use runner_web::config::File as RunnerTable;
@@ -30,9 +30,9 @@ table! {
         /// the search server
         "search" = opt(record(&SEARCH, SearchTable::default)) => search;
         /// the VM manager: whatever `vm-manager.toml` may say
-        "vm_manager" (brief) = Described(vm_web::config::keys);
+        "vm_manager" (brief) = ExternalTable(vm_web::config::keys);
         /// the workflow runner: whatever `workflow-runner.toml` may say
-        "runner" (brief) = Described(runner_web::config::keys);
+        "runner" (brief) = ExternalTable(runner_web::config::keys);
         /// the orchestrator
         "orchestrator" { ORCHESTRATOR };
     } then check;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use command_line::{CompletionsOptions, ManOptions, print, say};
+use command_line::{CompletionsOptions, ManOptions, print, print_note};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
@@ -242,7 +242,7 @@ impl Arguments {
     /// Prints everything that is wrong.
     pub(crate) fn report(&self, diagnostics: &Diagnostics) -> ExitCode {
         match self.format {
-            OutputFormat::Human => say(&diagnostics.render(colours())),
+            OutputFormat::Human => print_note(&diagnostics.render(colours())),
             OutputFormat::Json => {
                 let list: Vec<_> = diagnostics.iter().collect();
                 print(

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
 use daemon::peers::{self, PeerFault};
 use search_core::role::{RoleFile, ServerMode, ServerSettings};
@@ -27,7 +27,7 @@ pub(crate) fn run(
         Ok((configuration, _)) => configuration.view().clone(),
         Err(BootError::Roles(diagnostics)) => return arguments.report(&diagnostics),
         Err(error) => {
-            say(&error.to_string());
+            print_note(&error.to_string());
             return ExitCode::from(FAILED);
         }
     };

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, &settings, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            command_line::say(&daemon::error_chain(error.as_ref()));
+            command_line::print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

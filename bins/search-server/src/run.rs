@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Context;
-use command_line::say;
+use command_line::print_note;
 use config_core::Environment;
 use daemon::{first_screen, lifecycle};
 use search_core::role::ServerSettings;
@@ -40,7 +40,7 @@ pub(crate) fn run(
     let folder = first_directory(environment, std::env::current_dir().ok());
     let (configuration, origin) = boot::read_configuration(path, environment, &folder)?;
     if origin == RoleFileOrigin::Created {
-        say(&format!(
+        print_note(&format!(
             "created {}; its role searches {}",
             path.display(),
             folder.display()
@@ -105,12 +105,12 @@ fn report_token(token: &ConfigurationToken) {
     }
     let path = token.path.display();
     if std::io::stderr().is_terminal() {
-        say(&format!(
+        print_note(&format!(
             "changing the configuration over the web page or the API needs this token: {}\nit is kept in {path}",
             token.token
         ));
     } else {
-        say(&format!(
+        print_note(&format!(
             "changing the configuration over the web page or the API needs the token in {path}"
         ));
     }

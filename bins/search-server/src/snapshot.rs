@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::Environment;
 use search_actors::snapshots::{
     PublishedSource, VerifiedSource, list_published, remove_published, verify_published,
@@ -34,7 +34,7 @@ pub(crate) fn run(
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

@@ -56,7 +56,7 @@ fn is_installed(program: &str) -> bool {
 }
 
 fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/image.sh")
+    std::path::absolute("../dist/image.sh").expect("a folder to work in")
 }
 
 /// Starts a server in a container, asks for its health, and ends it. What is wrong where it never

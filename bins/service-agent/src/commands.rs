@@ -159,7 +159,7 @@ fn part(text: &str, pointer: &str) -> Result<CommandResult, Failure> {
 
 fn report(output: Output, text: &str) -> Result<CommandResult, Failure> {
     match output.format {
-        Format::Human => human::say("the configuration is in force"),
+        Format::Human => human::print_note("the configuration is in force"),
         Format::Json => drop(write(text)?),
     }
     Ok(CommandResult::Found)
@@ -198,14 +198,14 @@ async fn edit(
     // Editors often put another file in the place of the first.
     let changed = std::fs::read_to_string(file.path()).map_err(|error| failed(&error))?;
     if changed == text {
-        human::say("nothing was changed");
+        human::print_note("nothing was changed");
         return Ok(CommandResult::Found);
     }
     match configuration::replace(place, changed, tag).await {
         Ok(text) => report(output, &text),
         Err(failure) => {
             let (_, path) = file.keep().map_err(|error| failed(&error))?;
-            human::say(&format!("what you wrote is kept in {}", path.display()));
+            human::print_note(&format!("what you wrote is kept in {}", path.display()));
             Err(failure)
         }
     }

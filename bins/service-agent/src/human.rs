@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-pub(crate) use command_line::say;
+pub(crate) use command_line::print_note;
 use search_core::answer::{
     AnswerStatus, Explanation, IndexProgress, PassageView, RoleList, SearchAnswer, SearchResult,
 };

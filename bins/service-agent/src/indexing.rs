@@ -8,7 +8,7 @@ use search_core::answer::{ReindexAnswer, SourceHealth, SourceState};
 use serde_json::json;
 use service_agent::{Client, CommandResult, Failure, OpenTarget};
 
-use crate::human::{clean, say};
+use crate::human::{clean, print_note};
 use crate::output::{Output, show};
 use crate::views;
 
@@ -64,7 +64,7 @@ async fn start_reindex(client: &Client, sources: &[SourceHealth]) -> Result<(), 
         let path = ["api", "sources", &source.role, &source.name, "reindex"];
         match client.post::<ReindexAnswer>(&path, &json!({})).await {
             Ok(_) => {}
-            Err(Failure::Other(detail)) => say(&format!("! {}", clean(&detail))),
+            Err(Failure::Other(detail)) => print_note(&format!("! {}", clean(&detail))),
             Err(failure) => return Err(failure),
         }
     }
@@ -145,7 +145,7 @@ impl LastProgress {
         let step = (source.name.clone(), progress.done * 10 / total);
         if progress.total >= 1000 && self.reported.as_ref() != Some(&step) {
             self.reported = Some(step);
-            say(&format!(
+            print_note(&format!(
                 "indexing {}: {} of {} files",
                 clean(&source.name),
                 progress.done,

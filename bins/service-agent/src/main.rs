@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, &environment) {
         Ok(outcome) => ExitCode::from(outcome.code()),
         Err(failure) => {
-            human::say(&failure.to_string());
+            human::print_note(&failure.to_string());
             ExitCode::from(failure.code())
         }
     }

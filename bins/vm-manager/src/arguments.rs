@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use command_line::{CompletionsOptions, ManOptions, say};
+use command_line::{CompletionsOptions, ManOptions, print_note};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::objects::PlaceOptions;
@@ -289,11 +289,11 @@ impl ConfigError {
     /// Says what is wrong.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
-            Self::File(error) => say(error),
+            Self::File(error) => print_note(error),
             Self::Wrong(diagnostics) => {
                 let terminal = std::io::stderr().is_terminal();
                 let colours = if terminal { Colours::On } else { Colours::Off };
-                say(&diagnostics.render(colours));
+                print_note(&diagnostics.render(colours));
             }
         }
         ExitCode::from(FAILED)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::Environment;
 use vm_core::ImageRef;
 use vm_engine::image::kernel::KernelStore;
@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 
 /// Progress, for people.
 fn progress(text: &str) {
-    say(text);
+    print_note(text);
 }
 
 pub(crate) fn run(
@@ -86,7 +86,7 @@ impl BuiltImage {
             return print(&self.json().to_string());
         }
         print(&format!("{} {}", self.place.1, self.digest));
-        say(&self.cost());
+        print_note(&self.cost());
     }
 
     /// For programs.

@@ -9,7 +9,7 @@ mod shared_images;
 use std::process::ExitCode;
 
 use clap::Parser;
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::Environment;
 use daemon::peers;
 use daemon::settings::{ConfigOptions, schema};
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     match run(arguments.command, &arguments.common, &config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }
@@ -82,7 +82,7 @@ fn check(common: &Common, config: &ManagerConfig) -> ExitCode {
     }
     let objects = config.objects.as_ref().filter(|_| !common.offline);
     if let Some(fault) = peers::try_objects("[objects]", objects) {
-        say(&fault.to_string());
+        print_note(&fault.to_string());
         return peers::exit_code(&[fault]);
     }
     print(&format!(
@@ -122,7 +122,7 @@ fn token(wanted: &TokenArguments, directory: &DataDirectory) -> anyhow::Result<(
     let claims = Claims::new(&wanted.subject, &[scope], wall(), wanted.lifetime);
     print(&key.sign(&claims));
     let end = UnixMs(claims.exp.saturating_mul(1000));
-    say(&format!(
+    print_note(&format!(
         "the token ends {end}: whoever uses it needs another one by then"
     ));
     Ok(())

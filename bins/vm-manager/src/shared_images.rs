@@ -1,9 +1,9 @@
 //! `vm-manager image`: images in object storage.
 
 use anyhow::Context as _;
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::ObjectPlace;
-use daemon::steps::Steps;
+use daemon::steps::TransferPrinter;
 use vm_actors::image_storage::{ImageStorage, PushOptions, TransferProgress};
 use vm_core::ImageRef;
 use vm_engine::image::ImageStore;
@@ -24,7 +24,7 @@ impl SharedImages {
     }
 
     pub(crate) fn push(&self, image: &ImageRef, again: bool) -> anyhow::Result<()> {
-        let steps = Steps::new("stored", say);
+        let steps = TransferPrinter::new("stored", print_note);
         let options = PushOptions { again };
         let pushed = self.0.push(image, options, &|at| show(&steps, at))?;
         print(&format!(
@@ -38,7 +38,7 @@ impl SharedImages {
     }
 
     pub(crate) fn pull(&self, image: &ImageRef) -> anyhow::Result<()> {
-        let steps = Steps::new("fetched", say);
+        let steps = TransferPrinter::new("fetched", print_note);
         let pulled = self.0.pull(image, &|at| show(&steps, at))?;
         let (there, total) = steps.first();
         print(&format!(
@@ -85,10 +85,10 @@ impl SharedImages {
         }
         settings.objects.place = to;
         let to = ImageStorage::open(settings, self.0.local().clone())?;
-        let steps = Steps::new("copied", say);
+        let steps = TransferPrinter::new("copied", print_note);
         let migrated = self.0.migrate(&to, &|at| show(&steps, at))?;
         for fault in &migrated.faults {
-            say(&format!("error: {fault}"));
+            print_note(&format!("error: {fault}"));
         }
         print(&format!(
             "{} images are in {}: {} chunks copied and compared ({} MiB), {} there already",
@@ -111,6 +111,6 @@ impl SharedImages {
     }
 }
 
-fn show(steps: &Steps, at: TransferProgress) {
+fn show(steps: &TransferPrinter, at: TransferProgress) {
     steps.show(at.done, at.total);
 }

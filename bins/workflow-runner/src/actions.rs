@@ -20,7 +20,7 @@ use crate::action_arguments::{
     ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
     ActionsListOptions, ActionsRemoveOptions, ActionsUpdateOptions, ActionsVendorOptions,
 };
-use crate::arguments::{ServeOptions, ended, print, say};
+use crate::arguments::{ServeOptions, ended, print, print_note};
 use crate::repository::Repository;
 use crate::serve;
 use crate::store_options::ActionsStoreOptions;
@@ -175,7 +175,7 @@ fn remove(options: &ActionsRemoveOptions, environment: &Environment) -> anyhow::
         if store.remove(&reference)? {
             print(&format!("{reference}: removed\n"));
         } else {
-            say(&format!("{reference} is not in the store"));
+            print_note(&format!("{reference} is not in the store"));
             all = false;
         }
     }
@@ -203,7 +203,7 @@ fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::
                     all &= report_change(&reference, store.add(&reference, from.as_deref()));
                 }
                 Err(error) => {
-                    say(&error.to_string());
+                    print_note(&error.to_string());
                     all = false;
                 }
             }
@@ -279,7 +279,7 @@ fn report_change(
             true
         }
         Err(error) => {
-            say(&format!("{reference}: {error}"));
+            print_note(&format!("{reference}: {error}"));
             false
         }
     }
@@ -322,7 +322,7 @@ pub(crate) fn report_verified(
         count += 1;
         if let Some(fault) = fault {
             faults += 1;
-            say(&format!("{name}: {fault}"));
+            print_note(&format!("{name}: {fault}"));
         }
     }
     let good = count - faults;

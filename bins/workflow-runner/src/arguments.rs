@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
-pub(crate) use command_line::{print_raw as print, say};
+pub(crate) use command_line::{print_note, print_raw as print};
 use daemon::log::LogFormat;
 use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions, ObjectsTask};
 use daemon::settings::ConfigOptions;
@@ -468,7 +468,7 @@ pub(crate) fn ended(done: anyhow::Result<bool>) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }

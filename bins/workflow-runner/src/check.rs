@@ -7,7 +7,7 @@ use config_core::Colours;
 use runner_core::report::{FileReport, FileStatus};
 
 use crate::actions::CheckedRunner;
-use crate::arguments::{CheckOptions, Format, print, say};
+use crate::arguments::{CheckOptions, Format, print, print_note};
 use crate::repository::Repository;
 
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
@@ -16,7 +16,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     let runner = match CheckedRunner::of(&options.store) {
         Ok(runner) => runner,
         Err(error) => {
-            say(&error);
+            print_note(&error);
             return ExitCode::from(1);
         }
     };
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     let repository = match Repository::open(&options.path) {
         Ok(repository) => repository,
         Err(error) => {
-            say(&error);
+            print_note(&error);
             return ExitCode::from(1);
         }
     };
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
                 wanted.extend(runner.events(file, &bytes));
             }
             None => {
-                say(&format!("{file} cannot be read (or is larger than 1 MiB)"));
+                print_note(&format!("{file} cannot be read (or is larger than 1 MiB)"));
                 return ExitCode::from(1);
             }
         }
@@ -51,9 +51,9 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     }
     if let Some(name) = &options.hook {
         match crate::hook::missing(name, options.store.config.as_deref(), &wanted) {
-            Ok(missing) => missing.iter().for_each(|text| say(text)),
+            Ok(missing) => missing.iter().for_each(|text| print_note(text)),
             Err(error) => {
-                say(&format!("{name}: {}", daemon::error_chain(error.as_ref())));
+                print_note(&format!("{name}: {}", daemon::error_chain(error.as_ref())));
                 return ExitCode::from(1);
             }
         }

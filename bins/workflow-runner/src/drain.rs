@@ -8,8 +8,8 @@ use config_core::{Environment, format_duration};
 use http_clients::http::{Method, Request};
 use serde_json::Value;
 
-use crate::arguments::{ended, print, say};
-use crate::runner_api::{Refused, RunnerApi};
+use crate::arguments::{ended, print, print_note};
+use crate::runner_api::{RunnerApi, RunnerRefusal};
 use crate::runner_options::DrainOptions;
 
 /// Time between two looks at a leader that waits.
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &DrainOptions, environment: &Environment) -> ExitCode
         }
         Ok(jobs) => {
             let waited = format_duration(options.wait.unwrap_or_default());
-            say(&format!(
+            print_note(&format!(
                 "the leader hands over: {jobs} jobs had not ended after {waited}"
             ));
             ExitCode::from(TIMED_OUT)
@@ -120,7 +120,7 @@ impl DrainRequest<'_> {
                 Ok(Drain::Waits(jobs, _)) => {
                     heard = Instant::now();
                     if last.replace(jobs) != Some(jobs) {
-                        say(&format!("{jobs} jobs run, and none begins"));
+                        print_note(&format!("{jobs} jobs run, and none begins"));
                     }
                 }
                 Err(error) if is_final(&error) => return Err(error),
@@ -135,6 +135,6 @@ impl DrainRequest<'_> {
 
 /// Whether asking again cannot help.
 fn is_final(error: &anyhow::Error) -> bool {
-    let refused = error.downcast_ref::<Refused>();
+    let refused = error.downcast_ref::<RunnerRefusal>();
     refused.is_some_and(|refused| refused.status < 500)
 }

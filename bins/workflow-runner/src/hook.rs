@@ -14,7 +14,7 @@ use runner_core::event::EventKind;
 use runner_web::config::RunnerConfig;
 use url::{Host, Url};
 
-use crate::arguments::{HookAddOptions, ServeOptions, ended, print, say};
+use crate::arguments::{HookAddOptions, ServeOptions, ended, print, print_note};
 use crate::serve;
 
 /// Registers the hook of each repository; the exit code says whether all have it.
@@ -56,7 +56,7 @@ fn register(
         for repository in &repositories {
             if let Err(error) = one(&forge, repository, &wanted, options.test).await {
                 missing += 1;
-                say(&format!("{repository}: {error:#}"));
+                print_note(&format!("{repository}: {error:#}"));
             }
         }
         Ok(missing)

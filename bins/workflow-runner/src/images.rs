@@ -7,7 +7,7 @@ use config_core::Environment;
 use runner_actors::{AddedImage, ImageStore};
 use runner_core::container::ImageReference;
 
-use crate::arguments::{ended, print, say};
+use crate::arguments::{ended, print, print_note};
 use crate::image_arguments::{
     ImagesAddOptions, ImagesCommand, ImagesListOptions, ImagesRemoveOptions,
 };
@@ -55,7 +55,7 @@ fn add(options: &ImagesAddOptions, environment: &Environment) -> anyhow::Result<
                 print(&format!("{name}: {change}, {}\n", image.digest));
             }
             Err(error) => {
-                say(&format!("{name}: {}", daemon::error_chain(&error)));
+                print_note(&format!("{name}: {}", daemon::error_chain(&error)));
                 all = false;
             }
         }
@@ -100,7 +100,7 @@ fn remove(options: &ImagesRemoveOptions, environment: &Environment) -> anyhow::R
         match store.remove(&reference) {
             Ok(()) => print(&format!("{}: removed\n", reference.familiar())),
             Err(error) => {
-                say(&error.to_string());
+                print_note(&error.to_string());
                 all = false;
             }
         }

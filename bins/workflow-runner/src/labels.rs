@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use runner_core::forge_runner::import_labels;
 
-use crate::arguments::{ended, print, say};
+use crate::arguments::{ended, print, print_note};
 use crate::label_arguments::LabelsImportOptions;
 
 /// Prints the rows, and says the rest.
@@ -19,7 +19,7 @@ fn read(options: &LabelsImportOptions) -> anyhow::Result<()> {
     let found = import_labels(&file, &bytes).map_err(anyhow::Error::msg)?;
     print(&found.rows);
     for note in &found.notes {
-        say(note);
+        print_note(note);
     }
     Ok(())
 }

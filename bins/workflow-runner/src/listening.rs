@@ -7,7 +7,7 @@ use runner_web::config::RunnerConfig;
 use runner_web::{ServerOptions, boot};
 
 /// The listeners, and how they are served.
-pub(crate) struct Listening {
+pub(crate) struct BoundListeners {
     /// Webhooks, the API and pages.
     pub(crate) listener: TcpListener,
     /// The machines of jobs, where they have an address of their own.
@@ -17,7 +17,7 @@ pub(crate) struct Listening {
     pub(crate) options: ServerOptions,
 }
 
-impl Listening {
+impl BoundListeners {
     /// Opens the listeners, and warns of what is dangerous.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use runner_web::{RunnerServer, StandbyRunner};
 use store::{DirectoryLock, Options, PostgresUrl, SharedStore, Store};
 use supervision::ChildRef;
 
-use crate::listening::Listening;
+use crate::listening::BoundListeners;
 use crate::settings::{self, Settings};
 
 /// Serves until SIGINT or SIGTERM, in whichever role.
@@ -31,12 +31,12 @@ pub(crate) fn serve(
     let config = settings.config().clone();
     // The folder holds logs and artifacts: it is this process's in either role.
     let _folder = DirectoryLock::take(&config.runner.data, &options.program)?;
-    let Listening {
+    let BoundListeners {
         listener,
         services,
         bound,
         options: server,
-    } = Listening::open(&config, serve)?;
+    } = BoundListeners::open(&config, serve)?;
     let advertise = config.replica.advertise.as_deref();
     let options = options.clone().installation(config.installation());
     let options = options.compared(config.compared());

@@ -21,7 +21,7 @@ pub(crate) struct RunnerApi {
 /// That a runner does not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[error("the runner says {status}: {detail}")]
-pub(crate) struct Refused {
+pub(crate) struct RunnerRefusal {
     /// The status of its answer.
     pub(crate) status: u16,
     detail: String,
@@ -113,7 +113,7 @@ impl RunnerApi {
             let problem: Value = serde_json::from_str(&text).unwrap_or_default();
             let detail = problem["detail"].as_str();
             let detail = detail.unwrap_or("no reason is given").to_owned();
-            Refused { status, detail }.into()
+            RunnerRefusal { status, detail }.into()
         })
     }
 }

@@ -16,9 +16,10 @@ use runner_web::{RunnerServer, boot};
 use store::{Options, Store, StorePlace};
 
 use crate::arguments::{
-    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, ended, print, say,
+    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, ended, print,
+    print_note,
 };
-use crate::listening::Listening;
+use crate::listening::BoundListeners;
 use crate::replica;
 use crate::settings::{self, Settings, file, flags};
 
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     let settings = match Settings::read(arguments, environment) {
         Ok(settings) => settings,
         Err(text) => {
-            say(&text);
+            print_note(&text);
             return ExitCode::FAILURE;
         }
     };
@@ -35,13 +36,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     let problems = config.problems();
     if arguments.check && !problems.is_empty() {
         for problem in problems {
-            say(&format!("error: {problem}"));
+            print_note(&format!("error: {problem}"));
         }
         return ExitCode::FAILURE;
     }
     if arguments.check {
         if let Some(unused) = boot::unused(config) {
-            say(&format!("warning: {unused}"));
+            print_note(&format!("warning: {unused}"));
         }
         let faults = match arguments.offline {
             true => Vec::new(),
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         if !faults.is_empty() {
             faults
                 .iter()
-                .for_each(|fault| say(&format!("error: {fault}")));
+                .for_each(|fault| print_note(&format!("error: {fault}")));
             return peers::exit_code(&faults);
         }
         let text = format!(
@@ -121,7 +122,12 @@ fn store_options() -> Options {
 /// Checks, moves, saves or restores the store.
 pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
     let configured = |of: &ConfigFile| Ok(store_place(&read_file(of, environment)?));
-    daemon::store::run(command.task(), &store_options(), configured, (print, say))
+    daemon::store::run(
+        command.task(),
+        &store_options(),
+        configured,
+        (print, print_note),
+    )
 }
 
 /// Brings files in object storage elsewhere.
@@ -134,7 +140,7 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
             migration: file_migration(&config.runner, leave_damaged),
         })
     };
-    objects::run(command.task(), environment, configured, (print, say))
+    objects::run(command.task(), environment, configured, (print, print_note))
 }
 
 fn read_file(of: &ConfigFile, environment: &Environment) -> Result<RunnerConfig, String> {
@@ -165,7 +171,7 @@ pub(crate) fn settings(options: &SettingsOptions, environment: &Environment) -> 
             ExitCode::SUCCESS
         }
         Err(wrong) => {
-            say(&wrong);
+            print_note(&wrong);
             ExitCode::FAILURE
         }
     }
@@ -193,12 +199,12 @@ fn serve(
         return replica::serve(settings, &url, &store_options(), serve);
     }
     let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
-    let Listening {
+    let BoundListeners {
         listener,
         services,
         bound,
         options,
-    } = Listening::open(&config, serve)?;
+    } = BoundListeners::open(&config, serve)?;
     let rows = [
         ("page", format!("http://{bound}/")),
         ("webhook", format!("http://{bound}/webhook")),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use runner_core::summary::{Addition, Summary, summarise};
 
 use crate::actions::CheckedRunner;
-use crate::arguments::{Format, print, say};
+use crate::arguments::{Format, print, print_note};
 use crate::repository::Repository;
 
 /// Single things shown of each reason; `--json` has all.
@@ -20,7 +20,7 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
     let repositories = match Repository::below(path) {
         Ok(repositories) => repositories,
         Err(error) => {
-            say(&error);
+            print_note(&error);
             return ExitCode::FAILURE;
         }
     };
@@ -29,7 +29,7 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
         for file in &repository.workflows {
             let shown = repository.root().join(file).display().to_string();
             let Some(bytes) = repository.read(file) else {
-                say(&format!("{shown} cannot be read (or is larger than 1 MiB)"));
+                print_note(&format!("{shown} cannot be read (or is larger than 1 MiB)"));
                 unread += 1;
                 continue;
             };
@@ -40,7 +40,7 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
         }
     }
     if reports.is_empty() && unread == 0 {
-        say(&format!("{} holds no workflow files", path.display()));
+        print_note(&format!("{} holds no workflow files", path.display()));
         return ExitCode::FAILURE;
     }
     let summary = summarise(&reports, unread);

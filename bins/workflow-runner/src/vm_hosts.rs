@@ -9,7 +9,7 @@ use http_clients::http::{Method, Request};
 use runner_actors::VmHostView;
 use serde_json::Value;
 
-use crate::arguments::say;
+use crate::arguments::print_note;
 use crate::runner_api::{RunnerApi, done, path_part};
 use crate::vm_host_options::{DrainOptions, HostOptions, HostsCommand, ListOptions};
 
@@ -77,7 +77,7 @@ fn drain(options: &DrainOptions, environment: &Environment) -> anyhow::Result<St
             bail!("{left} after {waited}; it takes no new jobs");
         }
         if left != last {
-            say(&left);
+            print_note(&left);
             last = left;
         }
         std::thread::park_timeout(INTERVAL);

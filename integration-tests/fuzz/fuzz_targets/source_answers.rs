@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use search_sources_core::mcp::server::{ServerMessage, receive};
 use search_sources_core::mcp::sse::Events;
-use search_sources_core::{Parsed, SourceDataError, docs, remote, tasks};
+use search_sources_core::{ParsedItems, SourceDataError, docs, remote, tasks};
 
 const BASE: &str = "https://base.example/docs";
 
@@ -38,7 +38,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-fn check(parsed: Result<Parsed, SourceDataError>) {
+fn check(parsed: Result<ParsedItems, SourceDataError>) {
     match parsed {
         Ok(parsed) => {
             for item in parsed.sound().items {

@@ -20,12 +20,12 @@ pub struct Asset {
     cache_control: &'static str,
     etag: HeaderValue,
     /// The same content packed, what is preferred first.
-    packed: Vec<Packed>,
+    packed: Vec<EncodedContent>,
 }
 
 /// The content in one coding: another representation, with a validator of its own.
 #[derive(Debug, Clone)]
-struct Packed {
+struct EncodedContent {
     coding: Coding,
     bytes: Bytes,
     etag: HeaderValue,
@@ -59,7 +59,7 @@ impl Asset {
             .filter_map(|(coding, bytes)| {
                 let bytes = Bytes::from_static(bytes?);
                 let etag = etag_of(&bytes);
-                Some(Packed {
+                Some(EncodedContent {
                     coding,
                     bytes,
                     etag,
@@ -92,7 +92,7 @@ impl Asset {
     }
 
     /// The content in the best coding that the client takes. A range is one of the content itself.
-    fn packed(&self, request: &HttpRequest) -> Option<&Packed> {
+    fn packed(&self, request: &HttpRequest) -> Option<&EncodedContent> {
         if request.headers().contains_key(header::RANGE) {
             return None;
         }
@@ -101,7 +101,7 @@ impl Asset {
             .find(|packed| packed.coding.is_taken(request))
     }
 
-    fn packed_answer(&self, request: &HttpRequest, packed: &Packed) -> HttpResponse {
+    fn packed_answer(&self, request: &HttpRequest, packed: &EncodedContent) -> HttpResponse {
         let known = is_known(request, &packed.etag);
         let mut answer = if known {
             self.answer(HttpResponse::NotModified())

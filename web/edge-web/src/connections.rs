@@ -39,7 +39,7 @@ const ANSWERED: u8 = 2;
 pub(crate) struct Connections {
     limits: ConnectionLimits,
     started: Instant,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
     gate: LogGate,
 }
 
@@ -53,14 +53,14 @@ pub(crate) struct ConnectionLimits {
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     next: u64,
     places: HashMap<u64, Arc<ConnectionPermit>>,
     of_address: HashMap<IpAddr, usize>,
     aside: usize,
 }
 
-/// One connection's place. Ended when the [`Seat`] is dropped.
+/// One connection's place. Ended when the [`ConnectionGuard`] is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     /// `None`: of this machine, or unknown.
@@ -78,7 +78,7 @@ pub(crate) struct ConnectionPermit {
 
 /// A place that is held.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct ConnectionGuard {
     number: u64,
     pub(crate) place: Arc<ConnectionPermit>,
     connections: Arc<Connections>,
@@ -103,7 +103,7 @@ impl Connections {
     }
 
     /// A place for a connection from `peer`; `None` when it is to be closed at once.
-    pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Seat> {
+    pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionGuard> {
         let address = peer.and_then(counted);
         let mut open = self.open.lock();
         let many_of_it = address.is_some_and(|address| {
@@ -124,7 +124,7 @@ impl Connections {
         let place = Arc::new(ConnectionPermit::new(address, aside, self.started));
         let number = open.enter(&place);
         drop(open);
-        Some(Seat {
+        Some(ConnectionGuard {
             number,
             place,
             connections: Arc::clone(self),
@@ -166,7 +166,7 @@ impl Connections {
     }
 }
 
-impl Open {
+impl OpenConnections {
     fn enter(&mut self, place: &Arc<ConnectionPermit>) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -286,7 +286,7 @@ impl ConnectionPermit {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.connections.open.lock().leave(self.number);
     }
@@ -316,7 +316,7 @@ mod tests {
         Arc::new(Connections::new(ConnectionLimits { all, of_address }))
     }
 
-    fn has_to_go(seat: &Seat) -> bool {
+    fn has_to_go(seat: &ConnectionGuard) -> bool {
         let waker = futures_util::task::noop_waker();
         seat.place.leaves(&std::task::Context::from_waker(&waker))
     }
@@ -374,7 +374,7 @@ mod tests {
         let _third = connections.admit(from(1)).expect("its first goes");
         assert!(has_to_go(&first) && !has_to_go(&second) && !has_to_go(&other));
         // This machine's own connections may be a proxy's, which speaks for everybody.
-        let local: Vec<Seat> = (0..50)
+        let local: Vec<ConnectionGuard> = (0..50)
             .map(|_| connections.admit(Some(IpAddr::from([127, 0, 0, 1]))))
             .map(|seat| seat.expect("room"))
             .collect();
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn t8_there_are_never_more_than_the_limit_and_a_few_aside() {
         let connections = connections(5, 5);
-        let seats: Vec<Option<Seat>> = (0..100)
+        let seats: Vec<Option<ConnectionGuard>> = (0..100)
             .map(|last| {
                 let seat = connections.admit(from(last));
                 seat.inspect(|seat| seat.place.is_answered())

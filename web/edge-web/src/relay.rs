@@ -19,7 +19,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_ws::{CloseCode, CloseReason, Message, MessageStream, Session};
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
-use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
+use http_clients::forward::{ForwardBody, ForwardOptions, ForwardedResponse, Forwarder};
 use http_clients::http::HttpError;
 use http_clients::ws::{Frame, WsReceiver, WsSender};
 use tokio::sync::watch;
@@ -132,14 +132,14 @@ pub fn end_to_end(given: &HeaderMap, is_left_out: impl Fn(&str) -> bool) -> Head
 
 /// The status of an answer; `None`: it is none.
 #[must_use]
-pub fn status(answer: &Forwarded) -> Option<StatusCode> {
+pub fn status(answer: &ForwardedResponse) -> Option<StatusCode> {
     StatusCode::from_u16(answer.status).ok()
 }
 
 /// An answer on its way back, with these of its headers. The permit is held until its last byte.
 #[must_use]
 pub fn respond(
-    answer: Forwarded,
+    answer: ForwardedResponse,
     status: StatusCode,
     headers: &HeaderMap,
     method: &Method,
@@ -152,7 +152,7 @@ pub fn respond(
 /// The same; the body breaks off when `gone` ends before it: nothing more will come.
 #[must_use]
 pub fn respond_until(
-    answer: Forwarded,
+    answer: ForwardedResponse,
     (status, headers, method): (StatusCode, &HeaderMap, &Method),
     permit: Permit,
     gone: impl Future<Output = ()> + 'static,

@@ -11,12 +11,12 @@ use edge_web::replica::COMPARED_SECRET;
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
 use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
-use orchestrator_core::config::{Checked, Config};
+use orchestrator_core::config::{CheckedConfig, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
 use store::{ComparedSettings, LockError, OpenError, Options, Store, StorePlace};
 
 use crate::error::ServerError;
-use crate::server::Listening;
+use crate::server::BoundListeners;
 use crate::socket::AdminSocket;
 
 /// How long the lock of a daemon that is gone is waited for.
@@ -58,11 +58,11 @@ pub enum BootError {
 /// # Errors
 /// See [`BootError`].
 pub fn open(
-    checked: Checked,
+    checked: CheckedConfig,
     config_path: &Path,
     environment: Environment,
     program: &str,
-) -> Result<(OrchestratorService, Listening), BootError> {
+) -> Result<(OrchestratorService, BoundListeners), BootError> {
     let store = open_store(&checked.config, program)?;
     let listening = listening(&checked.config)?;
     Ok((
@@ -77,7 +77,7 @@ pub fn open(
 /// # Errors
 /// See [`BootError`].
 pub fn compose(
-    checked: Checked,
+    checked: CheckedConfig,
     config_path: &Path,
     environment: Environment,
     store: Store,
@@ -194,7 +194,7 @@ fn clock() -> Clock {
 ///
 /// # Errors
 /// One is taken or not this machine's.
-pub fn listening(config: &Config) -> Result<Listening, BootError> {
+pub fn listening(config: &Config) -> Result<BoundListeners, BootError> {
     let listeners = &config.listeners;
     let receiver = edge_web::bind(address(&listeners.webhook)?, "listen")?;
     let admin = match &listeners.admin {
@@ -206,7 +206,7 @@ pub fn listening(config: &Config) -> Result<Listening, BootError> {
         .as_deref()
         .map(AdminSocket::new)
         .transpose()?;
-    Ok(Listening {
+    Ok(BoundListeners {
         receiver,
         admin,
         socket,

@@ -33,6 +33,6 @@ mod vm_hosts;
 pub use error::ServerError;
 pub use openapi::openapi;
 pub use reload::{reload, reload_on_hangup};
-pub use server::{Listening, OrchestratorServer};
+pub use server::{BoundListeners, OrchestratorServer};
 pub use socket::AdminSocket;
 pub use standby::{ConfigSource, StandbyOrchestrator};

@@ -16,12 +16,12 @@ use crate::{admin, event_stream, log_stream, planning, receiver, vm_hosts};
     ),
     tags((name = "receiver", description = "Webhooks of the forge"), (name = "admin", description = "For operators"))
 )]
-struct Documented;
+struct ApiDoc;
 
 /// The OpenAPI 3.1 document.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = Documented::openapi();
+    let mut document = ApiDoc::openapi();
     share_problem(&mut document);
     document
 }

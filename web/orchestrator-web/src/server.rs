@@ -34,7 +34,7 @@ use crate::state::WebState;
 /// Where an orchestrator listens; bound by the program, so that nothing is started when an address
 /// is taken.
 #[derive(Debug)]
-pub struct Listening {
+pub struct BoundListeners {
     /// The receiver.
     pub receiver: TcpListener,
     /// The admin bridge on loopback.
@@ -48,7 +48,7 @@ pub struct Listening {
     pub serve: ServeOptions,
 }
 
-impl Listening {
+impl BoundListeners {
     /// The same addresses again, for another role of the process; without the front door.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl OrchestratorServer {
     /// When a listener cannot be used, or when the root supervisor gave up.
     pub async fn serve(
         self,
-        listening: Listening,
+        listening: BoundListeners,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Self {

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 use crate::bridge::Bridge;
 use crate::error::ServerError;
-use crate::server::{Listening, PASSAGE_OF_OPERATORS};
+use crate::server::{BoundListeners, PASSAGE_OF_OPERATORS};
 use crate::shared_intake::{answer, reply_to};
 
 /// The configuration as it is in force: a standby reads it again as a leader does.
@@ -61,7 +61,7 @@ impl StandbyOrchestrator {
     /// When a listener cannot be used, or when the root supervisor gave up.
     pub async fn serve(
         self,
-        listening: Listening,
+        listening: BoundListeners,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Self {

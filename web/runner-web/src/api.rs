@@ -22,12 +22,12 @@ use crate::{
         (name = "operation", description = "How the runner is"),
     )
 )]
-struct Documented;
+struct ApiDoc;
 
 /// The OpenAPI 3.1 document.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = Documented::openapi();
+    let mut document = ApiDoc::openapi();
     share_problem(&mut document);
     document
 }

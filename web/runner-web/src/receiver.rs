@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::replica::SharedIntake;
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
-use runner_actors::Accepted;
+use runner_actors::DeliveryResult;
 
 use crate::deliveries::{WebhookAnswer, answer, ignored, new_delivery};
 use crate::problems::{is_for_others, of_intake};
@@ -38,10 +38,12 @@ pub(crate) async fn webhook(
         (accepted, _) => accepted.map_err(|error| of_intake(&error))?,
     };
     Ok(match accepted {
-        Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
-        Accepted::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
-        Accepted::Unwanted(reason) => answer(StatusCode::OK, id, "ignored", None, Some(reason)),
-        Accepted::Full => {
+        DeliveryResult::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
+        DeliveryResult::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
+        DeliveryResult::Unwanted(reason) => {
+            answer(StatusCode::OK, id, "ignored", None, Some(reason))
+        }
+        DeliveryResult::Full => {
             return Err(Problem::unavailable(
                 "as many runs wait as the runner takes",
                 30,

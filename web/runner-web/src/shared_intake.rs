@@ -9,7 +9,7 @@ use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use forge_core::Delivery;
 use futures_util::future::{LocalBoxFuture, ready};
-use runner_actors::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
+use runner_actors::{DeliveryResult, NewDelivery, NotAccepted, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
@@ -69,22 +69,22 @@ fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
 }
 
 /// Asked again, a delivery is known by the first time, whose outcome was lost.
-fn decision_of(accepted: Result<Accepted, NotAccepted>, again: bool) -> IntakeDecision {
+fn decision_of(accepted: Result<DeliveryResult, NotAccepted>, again: bool) -> IntakeDecision {
     let decision = match accepted {
-        Ok(Accepted::Run(run)) => Decision {
+        Ok(DeliveryResult::Run(run)) => Decision {
             run: Some(run),
             ..Decision::default()
         },
-        Ok(Accepted::Duplicate { run }) => Decision {
+        Ok(DeliveryResult::Duplicate { run }) => Decision {
             duplicate: !again,
             run,
             ..Decision::default()
         },
-        Ok(Accepted::Unwanted(reason)) => Decision {
+        Ok(DeliveryResult::Unwanted(reason)) => Decision {
             ignored: Some(reason),
             ..Decision::default()
         },
-        Ok(Accepted::Full) => return IntakeDecision::NotNow,
+        Ok(DeliveryResult::Full) => return IntakeDecision::NotNow,
         Err(error @ NotAccepted::OtherRepository(_)) => Decision {
             ignored: Some(error.to_string()),
             ..Decision::default()
@@ -141,7 +141,7 @@ mod tests {
     fn i18_what_is_known_by_being_asked_before_is_no_duplicate() {
         for (again, duplicate) in [(false, true), (true, false)] {
             let run = || Some("run-1".to_owned());
-            let accepted = Ok(Accepted::Duplicate { run: run() });
+            let accepted = Ok(DeliveryResult::Duplicate { run: run() });
             let IntakeDecision::Outcome(outcome) = decision_of(accepted, again) else {
                 panic!("it is decided");
             };

@@ -26,12 +26,12 @@ use crate::handlers::{execs, files, operation, snapshots, stock, terminal, vms};
         (name = "operation", description = "How the manager is"),
     )
 )]
-struct Documented;
+struct ApiDoc;
 
 /// The OpenAPI 3.1 document.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = Documented::openapi();
+    let mut document = ApiDoc::openapi();
     share_problem(&mut document);
     let scheme = SecurityScheme::Http(
         Http::builder()

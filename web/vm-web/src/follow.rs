@@ -20,7 +20,7 @@ use vmm_api_core::{Chunk, Dropped};
 /// How often a line comes at least.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-struct Following {
+struct FollowState {
     record: Arc<ExecRecord>,
     follower: Follower,
     ended: bool,
@@ -30,7 +30,7 @@ struct Following {
 pub(crate) fn lines(
     record: Arc<ExecRecord>,
 ) -> impl Stream<Item = Result<Bytes, std::io::Error>> + 'static {
-    let following = Following {
+    let following = FollowState {
         follower: record.log.follow(),
         record,
         ended: false,
@@ -44,7 +44,7 @@ pub(crate) fn lines(
     })
 }
 
-impl Following {
+impl FollowState {
     async fn next_line(&mut self) -> Bytes {
         let piece = tokio::time::timeout(KEEP_ALIVE_INTERVAL, self.follower.next()).await;
         match piece {

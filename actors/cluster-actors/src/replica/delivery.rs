@@ -34,7 +34,7 @@ pub enum IntakeDecision {
 
 /// What was taken in cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Undecodable {
+pub enum UndecodableDelivery {
     /// Its bytes.
     #[error("a delivery that was taken in is damaged: {0}")]
     Bytes(#[from] postcard::Error),
@@ -46,7 +46,7 @@ pub enum Undecodable {
     Event(#[from] EventError),
 }
 
-impl Undecodable {
+impl UndecodableDelivery {
     /// What becomes of the delivery; `lost` is told to the process that took it in where nobody
     /// will ever read it.
     pub(super) fn decision(self, lost: Vec<u8>) -> IntakeDecision {
@@ -92,7 +92,7 @@ impl StoredDelivery {
     ///
     /// # Errors
     /// Never, in practice: it is made of texts and bytes.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Undecodable> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>, UndecodableDelivery> {
         Ok(postcard::to_stdvec(self)?)
     }
 
@@ -100,9 +100,11 @@ impl StoredDelivery {
     ///
     /// # Errors
     /// They are damaged, or of a newer version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Undecodable> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, UndecodableDelivery> {
         match bytes.first() {
-            Some(first) if first & VERSIONED != 0 => Err(Undecodable::Layout(first & !VERSIONED)),
+            Some(first) if first & VERSIONED != 0 => {
+                Err(UndecodableDelivery::Layout(first & !VERSIONED))
+            }
             _ => Ok(postcard::from_bytes(bytes)?),
         }
     }
@@ -124,7 +126,7 @@ impl StoredDelivery {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn delivery(&self) -> Result<Delivery, Undecodable> {
+    pub fn delivery(&self) -> Result<Delivery, UndecodableDelivery> {
         let headers = self.headers.iter();
         let headers = headers.map(|(name, value)| (name.as_str(), value.as_slice()));
         let headers = WebhookHeaders::collect(headers);

@@ -1,6 +1,6 @@
 //! What a standby asks of the store it may come to have.
 
-use store::{Beside, Leadership, SharedStore, Store};
+use store::{Leadership, SharedStore, StandbyCounts, Store};
 
 /// A store that was taken, and the epoch it is had under.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why that is not known.
-    fn look(&self) -> Result<Leadership, String>;
+    fn leadership(&self) -> Result<Leadership, String>;
 
     /// Ends the session of the holder.
     ///
@@ -29,7 +29,7 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why that is not known.
-    fn beside(&self) -> Result<Beside, String>;
+    fn standby_counts(&self) -> Result<StandbyCounts, String>;
 
     /// Has all processes beside it read their settings again.
     ///
@@ -48,16 +48,16 @@ pub trait Election: Send + Sync + 'static {
 }
 
 impl Election for SharedStore {
-    fn look(&self) -> Result<Leadership, String> {
-        Self::look(self).map_err(|error| error.to_string())
+    fn leadership(&self) -> Result<Leadership, String> {
+        Self::leadership(self).map_err(|error| error.to_string())
     }
 
     fn end_holder(&self) -> Result<(), String> {
         Self::end_holder(self).map_err(|error| error.to_string())
     }
 
-    fn beside(&self) -> Result<Beside, String> {
-        Self::beside(self).map_err(|error| error.to_string())
+    fn standby_counts(&self) -> Result<StandbyCounts, String> {
+        Self::standby_counts(self).map_err(|error| error.to_string())
     }
 
     fn tell_settings(&self) -> Result<(), String> {

@@ -109,7 +109,7 @@ struct NamedObject {
 }
 
 /// The folder of a migration, for one at a time.
-struct Workplace {
+struct MigrationDirectory {
     folder: PathBuf,
     /// What is on its way.
     parts: PathBuf,
@@ -268,14 +268,14 @@ impl FileMigration {
         Ok(ObjectStorage::open(&self.from.place)?)
     }
 
-    fn workplace(&self) -> Result<Workplace, MigrationError> {
+    fn workplace(&self) -> Result<MigrationDirectory, MigrationError> {
         let folder = self.data.join(FOLDER);
         let alone = DirectoryLock::take(&folder, "objects migrate")?;
         let parts = folder.join("parts");
         // Left by one that was killed.
         let _ = std::fs::remove_dir_all(&parts);
         std::fs::create_dir(&parts).map_err(|error| self.file_error(error))?;
-        Ok(Workplace {
+        Ok(MigrationDirectory {
             folder,
             parts,
             _alone: alone,

@@ -22,14 +22,14 @@ use store::IntakeHandle;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::watch;
 
-use crate::replica::delivery::{IntakeDecision, StoredDelivery, Undecodable};
+use crate::replica::delivery::{IntakeDecision, StoredDelivery, UndecodableDelivery};
 
 /// Between two looks; hints make them earlier.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Most entries that are decided together.
 const PAGE: usize = 128;
 /// How long it is known what was decided: forges send again within minutes.
-const KEEP: Duration = Duration::from_secs(3600);
+const DECISION_RETENTION: Duration = Duration::from_secs(3600);
 /// Between two removals of what is older.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -54,7 +54,7 @@ fn decide_content(
     content: &[u8],
     again: bool,
 ) -> LocalBoxFuture<'static, IntakeDecision> {
-    let read = || -> Result<_, Undecodable> {
+    let read = || -> Result<_, UndecodableDelivery> {
         let stored = StoredDelivery::from_bytes(content)?;
         Ok((stored.delivery()?, stored))
     };
@@ -115,7 +115,7 @@ impl Actor for IntakeFollower {
             let mut progress = std::mem::take(&mut follower.progress);
             let run = async move {
                 progress.decide_all(&intake, &*decide).await;
-                if prunes && let Err(error) = intake.prune(KEEP).await {
+                if prunes && let Err(error) = intake.prune(DECISION_RETENTION).await {
                     tracing::debug!(event = "intake.not_pruned", %error);
                 }
                 (progress, prunes)

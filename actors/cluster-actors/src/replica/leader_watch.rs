@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::replica::decision::{
-    HolderSigns, TakeoverStep, Terms, may_take, next_step, pause_after,
+    HolderSigns, LeaseTerms, TakeoverStep, may_take, next_step, pause_after,
 };
 use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
 use store::Leadership;
@@ -32,12 +32,12 @@ pub struct LeaderWatch {
     /// Since when the server has answered each look.
     answers_since: Option<Duration>,
     /// Why the store could not be taken, until it is.
-    refusals: Refusals,
+    refusals: FailedTakeovers,
 }
 
 /// Attempts to take a store that nobody has, which failed one after the other.
 #[derive(Debug, Clone, Default)]
-struct Refusals {
+struct FailedTakeovers {
     count: u32,
     /// When it may be tried again.
     until: Duration,
@@ -47,7 +47,7 @@ struct Refusals {
 #[derive(Clone)]
 struct WatchServices {
     election: Arc<dyn Election>,
-    terms: Terms,
+    terms: LeaseTerms,
     control: RoleControl,
     taken: mpsc::UnboundedSender<AcquiredStore>,
     hints: watch::Receiver<u64>,
@@ -65,7 +65,7 @@ struct LookResult {
     refused: Option<Result<(), String>>,
 }
 
-impl Refusals {
+impl FailedTakeovers {
     /// Each attempt may have raised the epoch, and is no sooner right than the one before.
     fn note(&mut self, outcome: Option<Result<(), String>>, now: Duration) {
         match outcome {
@@ -110,7 +110,7 @@ pub fn leader_watch_by(
     let services = WatchServices {
         clock,
         election,
-        terms: Terms::default(),
+        terms: LeaseTerms::default(),
         control: control.clone(),
         taken,
         hints,
@@ -118,7 +118,7 @@ pub fn leader_watch_by(
     ChildSpec::new("leader-watch", move |_| LeaderWatch {
         services: services.clone(),
         answers_since: None,
-        refusals: Refusals::default(),
+        refusals: FailedTakeovers::default(),
     })
 }
 
@@ -180,7 +180,7 @@ impl LeaderWatch {
             }
             Err(trouble) => {
                 self.answers_since = None;
-                self.refusals = Refusals::default();
+                self.refusals = FailedTakeovers::default();
                 if before.trouble.is_none() || before.leader.is_some() {
                     tracing::warn!(
                         event = "replica.store_silent", reason = %trouble,
@@ -205,7 +205,7 @@ impl LeaderWatch {
 impl WatchServices {
     /// One look and what follows from it. Blocks.
     fn look(&self, answered_for: Option<Duration>, tries: bool) -> LookResult {
-        let seen = self.election.look();
+        let seen = self.election.leadership();
         let Ok(seen) = seen else {
             return LookResult {
                 seen,
@@ -220,7 +220,7 @@ impl WatchServices {
             Err(reason) => (None, Some(Err(reason))),
         };
         // Whoever asks who leads should hear of the newest one.
-        let newest = taken.as_ref().and_then(|_| self.election.look().ok());
+        let newest = taken.as_ref().and_then(|_| self.election.leadership().ok());
         LookResult {
             seen: Ok(newest.unwrap_or(seen)),
             taken,

@@ -30,7 +30,7 @@ pub use decision::{
     ForwardRefusal, ForwardTarget, ReplicaRole, RoleAction, RoleEvent, forward_target,
     is_for_next_leader,
 };
-pub use delivery::{IntakeDecision, StoredDelivery, Undecodable};
+pub use delivery::{IntakeDecision, StoredDelivery, UndecodableDelivery};
 pub use election::{AcquiredStore, Election};
 pub use file_migration::{
     BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,

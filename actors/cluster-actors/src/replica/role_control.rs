@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::replica::decision::{ReplicaRole, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
 use serde::Serialize;
-use store::{Beside, IntakeBacklog};
+use store::{IntakeBacklog, StandbyCounts};
 use tokio::sync::watch;
 
 use crate::replica::election::Election;
@@ -42,7 +42,7 @@ struct ControlState {
 const STANDBY_PARTS: [&str; 3] = ["objects", "settings", "vm_hosts"];
 
 /// How long after a delivery that could not be stored none is to be sent here.
-const UNSTORED_BAR: Duration = Duration::from_secs(10);
+const INTAKE_BAN_PERIOD: Duration = Duration::from_secs(10);
 
 /// Why a process does not hand over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,15 +191,15 @@ impl RoleControl {
     pub async fn may_drain(&self, force: bool) -> Result<u64, DrainRefusal> {
         let asked_of = self.leads_under().ok_or(DrainRefusal::NotLeading)?;
         if let Some(election) = self.0.election.clone().filter(|_| !force) {
-            let asked = tokio::task::spawn_blocking(move || election.beside());
+            let asked = tokio::task::spawn_blocking(move || election.standby_counts());
             // The thread is never cancelled, and does not panic.
             let beside = asked
                 .await
-                .unwrap_or_else(|_| Ok(Beside::default()))
+                .unwrap_or_else(|_| Ok(StandbyCounts::default()))
                 .map_err(DrainRefusal::Unknown)?;
             match beside {
-                Beside { all: 0, .. } => return Err(DrainRefusal::NobodyBeside),
-                Beside { fit: 0, .. } => return Err(DrainRefusal::NobodyFit),
+                StandbyCounts { all: 0, .. } => return Err(DrainRefusal::NobodyBeside),
+                StandbyCounts { fit: 0, .. } => return Err(DrainRefusal::NobodyFit),
                 _ => {}
             }
         }
@@ -307,7 +307,7 @@ impl RoleControl {
     /// Why not.
     pub fn stores_deliveries(&self) -> Result<(), String> {
         match &*self.0.unstored.lock() {
-            Some((at, reason)) if at.elapsed() < UNSTORED_BAR => Err(reason.clone()),
+            Some((at, reason)) if at.elapsed() < INTAKE_BAN_PERIOD => Err(reason.clone()),
             _ => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use crate::replica::file_rows::SharedFile;
 use crate::replica::shared_files::SharedFiles;
 
 /// Copies that were used lately stay, whatever they take.
-const IN_USE: Duration = Duration::from_secs(600);
+const RECENT_USE_PERIOD: Duration = Duration::from_secs(600);
 
 /// Whether what a file's methods say is that its object is lost, and no storage that is away.
 #[must_use]
@@ -118,7 +118,7 @@ impl SharedFiles {
         let mut all: Vec<(SystemTime, u64, PathBuf)> = known.collect();
         let mut total: u64 = all.iter().map(|(_, bytes, _)| bytes).sum();
         all.sort();
-        let unused_since = SystemTime::now() - IN_USE;
+        let unused_since = SystemTime::now() - RECENT_USE_PERIOD;
         for (used, bytes, path) in all {
             if total <= self.inner.settings.local_bytes || used > unused_since {
                 return;

@@ -1,7 +1,7 @@
 //! What is known of one host.
 
 use http_clients::vmm::{Health, ImageView, Isolation};
-use vmm_api_core::placement::{Facts, Host, Room, VmSize};
+use vmm_api_core::placement::{Facts, FreeResources, Host, VmSize};
 
 use vmm_api_core::Cordon;
 
@@ -31,7 +31,7 @@ pub(crate) struct ReportedFacts {
     pub(crate) driver: String,
     pub(crate) version: String,
     pub(crate) images: ReportedImages,
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Option<FreeResources>,
 }
 
 /// Names and digests of images.
@@ -67,7 +67,7 @@ impl KnownHost {
             driver: health.driver.clone(),
             version: health.version.clone(),
             images,
-            room: health.capacity.map(|capacity| Room {
+            room: health.capacity.map(|capacity| FreeResources {
                 vms: capacity.free_vms,
                 mem_mib: capacity.free_mem_mib,
                 most_mem_mib: capacity.mem_mib,
@@ -96,7 +96,7 @@ impl KnownHost {
         }
     }
 
-    fn room_mut(&mut self) -> Option<&mut Room> {
+    fn room_mut(&mut self) -> Option<&mut FreeResources> {
         self.facts.as_mut()?.room.as_mut()
     }
 

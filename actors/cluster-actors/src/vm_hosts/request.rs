@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_clients::vmm::{Allocated, NewVm, VmmClient, VmmError};
 use tokio::time::Instant;
 use vmm_api_core::MachineType;
-use vmm_api_core::placement::{Placement, Unfit};
+use vmm_api_core::placement::{HostRejection, Placement};
 
 use crate::vm_hosts::held_vm::{HeldVm, LEASE};
 use crate::vm_hosts::registry::VmHosts;
@@ -14,8 +14,8 @@ use crate::vm_hosts::slot::HostSlot;
 /// Longest wait for one answer to a request for a VM.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The first pause between two rounds of questions, and the longest that we choose.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MIN_ROUND_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_ROUND_INTERVAL: Duration = Duration::from_secs(10);
 /// Keys that one order may use up beside its own.
 const MAX_FURTHER_KEYS: u32 = 3;
 /// The longest pause that a manager can ask for.
@@ -57,7 +57,7 @@ impl VmRequest {
         deadline: Instant,
         mut told: impl AsyncFnMut(&NoVm),
     ) -> Result<HeldVm, NoVm> {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_ROUND_INTERVAL;
         let mut last_reason = String::new();
         loop {
             let changed = self.hosts.changed();
@@ -74,7 +74,7 @@ impl VmRequest {
                 last_reason.clone_from(&none.reason);
             }
             let wait = none.after.unwrap_or(pause).min(LONGEST_WAIT);
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_ROUND_INTERVAL);
             if self.hosts.count() > 1 {
                 // Room on any of them will do.
                 let _ = tokio::time::timeout(wait, changed).await;
@@ -171,7 +171,7 @@ impl VmRequest {
         if hosts.count() == 0 {
             reasons.push("no host of VMs is listed".to_owned());
         }
-        let may_pass = |(_, why): &(usize, _)| Unfit::is_temporary(why);
+        let may_pass = |(_, why): &(usize, _)| HostRejection::is_temporary(why);
         NoVm {
             reason: reasons.join("; "),
             is_temporary: !placement.full.is_empty() || placement.unfit.iter().any(may_pass),

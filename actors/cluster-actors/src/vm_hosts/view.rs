@@ -1,12 +1,12 @@
 //! Hosts, for people.
 
-use vmm_api_core::placement::Room;
+use vmm_api_core::placement::FreeResources;
 use vmm_api_core::{VmHostFacts, VmHostView};
 
 use crate::vm_hosts::registry::{UNLISTED, VmHosts};
 
 /// The room of a host whose manager knows its processors.
-fn with_processors(room: Option<Room>) -> Option<Room> {
+fn with_processors(room: Option<FreeResources>) -> Option<FreeResources> {
     room.filter(|room| room.most_vcpus > 0)
 }
 

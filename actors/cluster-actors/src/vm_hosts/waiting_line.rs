@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 
 /// A line of those that wait; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct WaitingLine(Arc<Mutex<Waiting>>);
+pub struct WaitingLine(Arc<Mutex<LineState>>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct LineState {
     next: u64,
     numbers: BTreeSet<u64>,
 }

@@ -172,21 +172,21 @@ fn store_url(text: &str) -> Result<(), ValueError> {
 
 /// A whole number of a range.
 #[derive(Debug, Clone)]
-pub struct Whole(RangeInclusive<i64>);
+pub struct IntegerRange(RangeInclusive<i64>);
 
 /// A whole number of a range.
-pub const fn whole(range: RangeInclusive<i64>) -> Whole {
-    Whole(range)
+pub const fn whole(range: RangeInclusive<i64>) -> IntegerRange {
+    IntegerRange(range)
 }
 
-impl Shaped for Whole {
+impl Shaped for IntegerRange {
     fn shape(&self) -> Shape {
         let (least, most) = (self.0.start(), self.0.end());
         Shape::Value(json!({"type": "integer", "minimum": least, "maximum": most}))
     }
 }
 
-impl<T: TryFrom<i64> + Copy + serde::Serialize> ValueKind<T> for Whole {
+impl<T: TryFrom<i64> + Copy + serde::Serialize> ValueKind<T> for IntegerRange {
     fn read(&self, item: &Item<'_>) -> Option<T> {
         let number = item.integer(self.0.clone())?;
         T::try_from(number).ok()
@@ -316,20 +316,20 @@ impl<T, K: ValueKind<T>> ValueKind<BTreeMap<String, T>> for Map<K> {
 
 /// See [`opt`].
 #[derive(Debug, Clone)]
-pub struct Opt<K>(K);
+pub struct Optional<K>(K);
 
 /// A value that may be absent.
-pub const fn opt<K>(kind: K) -> Opt<K> {
-    Opt(kind)
+pub const fn opt<K>(kind: K) -> Optional<K> {
+    Optional(kind)
 }
 
-impl<K: Shaped> Shaped for Opt<K> {
+impl<K: Shaped> Shaped for Optional<K> {
     fn shape(&self) -> Shape {
         self.0.shape()
     }
 }
 
-impl<T, K: ValueKind<T>> ValueKind<Option<T>> for Opt<K> {
+impl<T, K: ValueKind<T>> ValueKind<Option<T>> for Optional<K> {
     fn read(&self, item: &Item<'_>) -> Option<Option<T>> {
         self.0.read(item).map(Some)
     }

@@ -45,8 +45,9 @@ pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
 pub use info::{RowInfo, Shape, TableInfo};
 pub use kinds::{
-    BOOLEAN, Choice, FILE_PATH, List, Map, Opt, PROGRAM, Plain, SECRET, STORE_URL, Set, Shaped,
-    ValueContext, ValueKind, Whole, choice, list, map, map_of, no_text, opt, set, whole,
+    BOOLEAN, Choice, FILE_PATH, IntegerRange, List, Map, Optional, PROGRAM, Plain, SECRET,
+    STORE_URL, Set, Shaped, ValueContext, ValueKind, choice, list, map, map_of, no_text, opt, set,
+    whole,
 };
-pub use rows::{Described, Record, Row, Table, record};
+pub use rows::{ExternalTable, Record, Row, Table, record};
 pub use texts::{TextKind, from_str};

@@ -280,9 +280,9 @@ impl<S> ValueKind<S> for Record<S> {
 
 /// The keys of a table that code reads, from elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct Described(pub fn() -> TableInfo);
+pub struct ExternalTable(pub fn() -> TableInfo);
 
-impl Shaped for Described {
+impl Shaped for ExternalTable {
     fn shape(&self) -> Shape {
         Shape::Table((self.0)())
     }

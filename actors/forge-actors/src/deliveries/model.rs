@@ -33,13 +33,13 @@ enum Step {
 
 #[derive(Debug, Clone)]
 struct Request {
-    asks: Asks,
+    asks: RequestKind,
     /// Whether it returns an error after all.
     fails: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Asks {
+enum RequestKind {
     Delivery {
         id: u8,
         body: u8,
@@ -50,8 +50,8 @@ enum Asks {
 
 fn request() -> impl Strategy<Value = Request> {
     let delivery = (0..6u8, 0..10u8, prop::option::of(0..4u8))
-        .prop_map(|(id, body, subject)| Asks::Delivery { id, body, subject });
-    let asks = prop_oneof![4 => delivery, 1 => (0..4u8).prop_map(Asks::Subject)];
+        .prop_map(|(id, body, subject)| RequestKind::Delivery { id, body, subject });
+    let asks = prop_oneof![4 => delivery, 1 => (0..4u8).prop_map(RequestKind::Subject)];
     (asks, prop::bool::weighted(0.25)).prop_map(|(asks, fails)| Request { asks, fails })
 }
 
@@ -101,10 +101,10 @@ impl Model {
         }
     }
 
-    fn answer(&mut self, asks: &Asks, leads_to: &str, (now, secret): (u64, u8)) -> Answer {
+    fn answer(&mut self, asks: &RequestKind, leads_to: &str, (now, secret): (u64, u8)) -> Answer {
         let (id, body, subject) = match asks {
-            Asks::Subject(subject) => (None, None, Some(subject.to_string())),
-            Asks::Delivery { id, body, subject } => {
+            RequestKind::Subject(subject) => (None, None, Some(subject.to_string())),
+            RequestKind::Delivery { id, body, subject } => {
                 let body = *under(secret, *body).as_bytes();
                 let subject = subject.as_ref().map(u8::to_string);
                 (Some(id.to_string()), Some(body), subject)
@@ -165,15 +165,15 @@ fn key_of(digest: [u8; 32]) -> Vec<u8> {
 fn ask(
     keep: &Deliveries,
     rows: &mut WriteTxn<'_>,
-    asks: &Asks,
+    asks: &RequestKind,
     leads_to: &str,
     (now, secret): (u64, u8),
 ) -> Result<Answer, StoreError> {
     match asks {
-        Asks::Subject(subject) => keep
+        RequestKind::Subject(subject) => keep
             .admit_subject(rows, &subject.to_string(), now)
             .map(Answer::Subject),
-        Asks::Delivery { id, body, subject } => {
+        RequestKind::Delivery { id, body, subject } => {
             let id = id.to_string().parse().expect("an id");
             let body = under(secret, *body);
             let subject = subject.as_ref().map(u8::to_string);
@@ -187,7 +187,7 @@ fn ask(
     }
 }
 
-struct World {
+struct SystemUnderTest {
     store: Store,
     disk: Disk,
     keep: Deliveries,
@@ -199,7 +199,7 @@ struct World {
     asked: usize,
 }
 
-impl World {
+impl SystemUnderTest {
     fn new(mask: u64, room: usize) -> Self {
         let disk = Disk::default();
         let options = Options {
@@ -315,7 +315,7 @@ proptest! {
         mask in prop_oneof![Just(u64::MAX), Just(0), Just(1)],
         room in 3..12usize,
     ) {
-        let mut world = World::new(mask, room);
+        let mut world = SystemUnderTest::new(mask, room);
         for step in &steps {
             world.step(step);
         }

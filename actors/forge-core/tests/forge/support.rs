@@ -12,7 +12,7 @@ pub(crate) fn payload(name: &str) -> Value {
 
 /// A stored payload, byte by byte.
 pub(crate) fn raw(name: &str) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/payloads");
+    let folder = "tests/payloads";
     std::fs::read(format!("{folder}/{name}.json")).expect("the payload exists")
 }
 

@@ -15,7 +15,7 @@ use super::gzip::{BodyDecoder, InflateError};
 use super::request::{Body, Method, Request, Value};
 use super::response::{Headers, Response};
 use super::retry::{Retry, RetryDecision, RetryPolicy, jitter};
-use super::streaming::{Chunks, Streaming};
+use super::streaming::{Chunks, StreamingResponse};
 use crate::http::{HttpOptions, Redirects};
 
 /// Who asks.
@@ -94,7 +94,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// See [`HttpError`]; never `Status`.
-    pub async fn open(&self, request: Request) -> Result<Streaming, HttpError> {
+    pub async fn open(&self, request: Request) -> Result<StreamingResponse, HttpError> {
         let within = request.within.unwrap_or(self.inner.options.deadline);
         let url = shown(&request.url);
         let is_head = request.method == Method::Head;
@@ -108,7 +108,7 @@ impl HttpClient {
         let headers = Headers(head.headers().clone());
         let chunks = Chunks::new(&url, head, is_head)?;
         let idle = self.inner.options.idle;
-        Ok(Streaming::new(url, headers, chunks, idle))
+        Ok(StreamingResponse::new(url, headers, chunks, idle))
     }
 
     /// As [`open`](Self::open), for answers of status 2xx; others are given with the beginning of
@@ -119,7 +119,7 @@ impl HttpClient {
     pub async fn open_or_read(
         &self,
         request: Request,
-    ) -> Result<Result<Streaming, Response>, HttpError> {
+    ) -> Result<Result<StreamingResponse, Response>, HttpError> {
         let within = request.within.unwrap_or(self.inner.options.deadline);
         let streaming = self.open(request).await?;
         if streaming.is_success() {
@@ -383,7 +383,7 @@ async fn read(
 }
 
 /// The beginning of a body.
-async fn gather(mut streaming: Streaming) -> Vec<u8> {
+async fn gather(mut streaming: StreamingResponse) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(Ok(chunk)) = streaming.next().await {
         body.extend_from_slice(&chunk);

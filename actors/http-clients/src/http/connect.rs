@@ -35,7 +35,7 @@ pub(crate) struct ConnectOptions {
 
 /// Idle connections are kept for less than the usual 5 s of servers, so that a request seldom meets
 /// one that is just being closed.
-const KEEP_ALIVE: Duration = Duration::from_secs(4);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(4);
 
 impl ConnectOptions {
     /// A client of these connections that adds nothing of its own, no header, deadline or redirect;
@@ -46,7 +46,7 @@ impl ConnectOptions {
         let connector = awc::Connector::new()
             .connector(Connector(Rc::new(self)))
             .timeout(within)
-            .conn_keep_alive(KEEP_ALIVE)
+            .conn_keep_alive(KEEP_ALIVE_TIMEOUT)
             .limit(connections.max(1));
         Client::builder()
             .connector(connector)

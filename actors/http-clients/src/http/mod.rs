@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Request ──HttpClient::call──▶ Response { status, headers, body }     whole, bounded, decompressed
-//!         ──HttpClient::open──▶ Streaming { status, headers, chunks }  as it comes, idle time-out
+//!         ──HttpClient::open──▶ StreamingResponse { status, headers, chunks }  as it comes, idle limit
 //!                │
 //!                ├─ names are resolved by the client, each address passes the AddressPolicy,
 //!                │  and the connection goes to exactly that address (no second look-up)
@@ -49,5 +49,5 @@ pub use options::{HttpOptions, Redirects};
 pub use request::{Method, Request};
 pub use response::{Headers, Response};
 pub use retry::{Retry, RetryDecision, RetryPolicy, jitter, retry_after};
-pub use streaming::Streaming;
+pub use streaming::StreamingResponse;
 pub use tls::{Tls, TlsError, TrustedRoots};

@@ -102,7 +102,7 @@ impl Stream for Chunks {
 /// as they are. Dropping it closes the connection.
 ///
 /// It is a stream of chunks; each is waited for at most the idle time, and after an error it ends.
-pub struct Streaming {
+pub struct StreamingResponse {
     /// The address that answered, after redirects.
     pub url: Url,
     /// The status code.
@@ -115,7 +115,7 @@ pub struct Streaming {
     failed: bool,
 }
 
-impl Streaming {
+impl StreamingResponse {
     pub(crate) fn new(url: Url, headers: Headers, chunks: Chunks, idle: Duration) -> Self {
         Self {
             status: chunks.response.status().as_u16(),
@@ -148,7 +148,7 @@ impl Streaming {
     }
 }
 
-impl Stream for Streaming {
+impl Stream for StreamingResponse {
     type Item = Result<Bytes, HttpError>;
 
     fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -173,7 +173,7 @@ impl Stream for Streaming {
     }
 }
 
-impl std::fmt::Debug for Streaming {
+impl std::fmt::Debug for StreamingResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Streaming")
             .field("url", &self.chunks.url)

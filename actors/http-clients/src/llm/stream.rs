@@ -6,7 +6,7 @@ use super::error::LlmError;
 use super::ollama;
 use super::openai::StreamEnd;
 use super::shapes::{ChatEvent, ChatReply};
-use crate::http::Streaming;
+use crate::http::StreamingResponse;
 use crate::lines::Lines;
 
 /// The longest line in bytes.
@@ -66,7 +66,7 @@ impl Parser {
 
 /// An answer as it comes. Dropping it ends the request.
 pub struct ChatStream {
-    streaming: Streaming,
+    streaming: StreamingResponse,
     parser: Parser,
     waiting: VecDeque<ChatEvent>,
     ended: bool,
@@ -76,7 +76,7 @@ pub struct ChatStream {
 }
 
 impl ChatStream {
-    pub(super) fn new(streaming: Streaming, parser: Parser, limit: usize) -> Self {
+    pub(super) fn new(streaming: StreamingResponse, parser: Parser, limit: usize) -> Self {
         Self {
             streaming,
             parser,

@@ -22,9 +22,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::http::{HttpClient, HttpError, HttpOptions, Method, Request};
 
 /// Longest time until the head of an answer: a part of 8 MiB is sent within it.
-const HEAD: Duration = Duration::from_secs(60);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time between two chunks of an answer.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Chunks of an answer that wait for their reader.
 const CHUNKS: usize = 4;
 
@@ -53,7 +53,7 @@ impl HttpConnector for HttpBridge {
 #[async_trait]
 impl HttpService for HttpBridge {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, StoreError> {
-        let ended = || StoreError::new(HttpErrorKind::Unknown, Ended);
+        let ended = || StoreError::new(HttpErrorKind::Unknown, BridgeClosed);
         let (answer, answered) = oneshot::channel();
         let exchange = Exchange { request, answer };
         self.0.send(exchange).map_err(|_| ended())?;
@@ -63,13 +63,13 @@ impl HttpService for HttpBridge {
 
 #[derive(Debug, thiserror::Error)]
 #[error("the thread of the object storage has ended")]
-struct Ended;
+struct BridgeClosed;
 
 /// Sends what comes, each beside the others, until nobody can send any more.
 pub(crate) async fn carry(mut exchanges: mpsc::UnboundedReceiver<Exchange>) {
     let client = HttpClient::new(HttpOptions {
-        deadline: HEAD,
-        idle: IDLE,
+        deadline: HEADER_TIMEOUT,
+        idle: IDLE_TIMEOUT,
         ..HttpOptions::default()
     });
     while let Some(Exchange { request, answer }) = exchanges.recv().await {

@@ -31,7 +31,7 @@ pub enum SmallObject {
 
 /// How replacing an object ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Replaced {
+pub enum ReplaceResult {
     /// It has the new content, of this version.
     Done(ObjectVersion),
     /// It has another content than the expected one; nothing was written.
@@ -91,7 +91,7 @@ impl ObjectStorage {
         key: &str,
         expected: Option<&ObjectVersion>,
         bytes: Vec<u8>,
-    ) -> Result<Replaced, ObjectError> {
+    ) -> Result<ReplaceResult, ObjectError> {
         self.check_folder()?;
         if let Some(folder) = self.folder() {
             let replaced = replace_file(&folder.join(key), expected, &bytes);
@@ -109,11 +109,13 @@ impl ObjectStorage {
         self.within_probe(key, move |objects| async move {
             let put = objects.put_opts(&path, bytes.into(), PutOptions::from(mode));
             match put.await {
-                Ok(put) => Ok(Replaced::Done(ObjectVersion(put.e_tag.unwrap_or_default()))),
+                Ok(put) => Ok(ReplaceResult::Done(ObjectVersion(
+                    put.e_tag.unwrap_or_default(),
+                ))),
                 Err(
                     object_store::Error::AlreadyExists { .. }
                     | object_store::Error::Precondition { .. },
-                ) => Ok(Replaced::Conflict),
+                ) => Ok(ReplaceResult::Conflict),
                 Err(error) => Err(error),
             }
         })
@@ -148,7 +150,7 @@ fn replace_file(
     path: &Path,
     expected: Option<&ObjectVersion>,
     bytes: &[u8],
-) -> io::Result<Replaced> {
+) -> io::Result<ReplaceResult> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -165,7 +167,7 @@ fn replace_file(
         _ => false,
     };
     if !is_expected {
-        return Ok(Replaced::Conflict);
+        return Ok(ReplaceResult::Conflict);
     }
     let new = beside(path, ".new");
     if let Err(error) = write(&new, bytes).and_then(|()| fs::rename(&new, path)) {
@@ -176,7 +178,7 @@ fn replace_file(
     if let Some(parent) = path.parent() {
         File::open(parent)?.sync_all()?;
     }
-    Ok(Replaced::Done(version_of(bytes)))
+    Ok(ReplaceResult::Done(version_of(bytes)))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -32,7 +32,7 @@ mod storage;
 mod upload;
 mod worker;
 
-pub use conditional::{ObjectVersion, Replaced, SmallObject};
+pub use conditional::{ObjectVersion, ReplaceResult, SmallObject};
 pub use config_core::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
 pub use error::ObjectError;
 pub use parallel::for_each;

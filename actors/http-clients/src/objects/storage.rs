@@ -26,13 +26,13 @@ use crate::objects::worker::{Worker, next};
 /// Chunks of a download that wait for the disk.
 const CHUNKS: usize = 8;
 /// The longest time that the repetitions of one request take.
-const RETRIES: Duration = Duration::from_secs(60);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Repetitions for whoever is asked himself: some seconds.
 const MAX_RETRIES: usize = 6;
 /// Those for work that would be lost, which the time ends.
 const PATIENT_RETRIES: usize = 1000;
 /// The longest time that a look at the place takes.
-const PROBE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A place for objects; clones share its connections.
 #[derive(Clone)]
@@ -346,7 +346,7 @@ impl ObjectStorage {
         });
         match self.inner.worker.wait(probed(seen)) {
             Some(Some(Ok(result))) => result.map_err(|error| self.error(key, &error)),
-            _ => Err(self.unavailable(&format!("it does not answer within {PROBE:?}"))),
+            _ => Err(self.unavailable(&format!("it does not answer within {PROBE_TIMEOUT:?}"))),
         }
     }
 
@@ -364,7 +364,7 @@ impl ObjectStorage {
         let done = self.inner.worker.wait(probed(work));
         match done {
             Some(Some(result)) => result.map_err(|error| self.error(key, &error)),
-            _ => Err(self.unavailable(&format!("it does not answer within {PROBE:?}"))),
+            _ => Err(self.unavailable(&format!("it does not answer within {PROBE_TIMEOUT:?}"))),
         }
     }
 
@@ -439,7 +439,7 @@ fn s3(bucket: &Bucket, bridge: HttpBridge, max_retries: usize) -> object_store::
 }
 
 async fn probed<T>(work: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(PROBE, work).await.ok()
+    tokio::time::timeout(PROBE_TIMEOUT, work).await.ok()
 }
 
 pub(crate) fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
@@ -457,7 +457,7 @@ fn retries(max_retries: usize) -> RetryConfig {
             base: 2.0,
         },
         max_retries,
-        retry_timeout: RETRIES,
+        retry_timeout: RETRY_TIMEOUT,
     }
 }
 

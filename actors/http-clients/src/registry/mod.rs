@@ -11,7 +11,7 @@ use config_core::Secret;
 use serde::Deserialize;
 use url::Url;
 
-use crate::http::{HttpClient, HttpError, Request, Response, Streaming};
+use crate::http::{HttpClient, HttpError, Request, Response, StreamingResponse};
 use challenge::Challenge;
 
 /// Largest index or manifest, in bytes.
@@ -138,7 +138,11 @@ impl RegistryClient {
         out.flush().map_err(RegistryError::Write)
     }
 
-    async fn open_blob(&self, repository: &str, digest: &str) -> Result<Streaming, RegistryError> {
+    async fn open_blob(
+        &self,
+        repository: &str,
+        digest: &str,
+    ) -> Result<StreamingResponse, RegistryError> {
         let path = format!("v2/{repository}/blobs/{digest}");
         for attempt in 0..2 {
             let request = self.authorized(Request::get(self.url(&path)?));

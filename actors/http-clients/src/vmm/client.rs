@@ -17,19 +17,21 @@ use vmm_api_core::{
 use super::error::{VmmError, checked};
 use super::follow::Follow;
 use super::live_token::LiveToken;
-use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy, Streaming};
+use crate::http::{
+    HttpClient, HttpError, Method, Request, Response, RetryPolicy, StreamingResponse,
+};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
 /// Longer than a manager takes to write or read the memory of a VM.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(390);
 /// No VM is held for longer.
-const LONGEST_TRANSFER: Duration = Duration::from_secs(7 * 86_400);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(7 * 86_400);
 /// Answers but lists and files are small.
 const SMALL: usize = 256 << 10;
 /// The longest list of VMs that is read.
 const LIST: usize = 4 << 20;
 /// Reads and idempotent writes are repeated so often.
-const RETRIES: RetryPolicy = RetryPolicy {
+const RETRY_POLICY: RetryPolicy = RetryPolicy {
     attempts: 3,
     first: Duration::from_millis(200),
     longest: Duration::from_secs(5),
@@ -146,7 +148,7 @@ impl VmmClient {
             .header("content-type", "application/x-tar")
             .chunks(tar.inspect(move |_| seen.set(Instant::now())))
             .at_most(SMALL)
-            .within(LONGEST_TRANSFER);
+            .within(TRANSFER_TIMEOUT);
         let sent = tokio::select! {
             sent = self.http.call(request) => sent,
             () = stands_still(&moved, idle) => {
@@ -165,7 +167,7 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`]; errors in the stream are [`HttpError`]s.
-    pub async fn get_files(&self, id: &str, path: &str) -> Result<Streaming, VmmError> {
+    pub async fn get_files(&self, id: &str, path: &str) -> Result<StreamingResponse, VmmError> {
         self.open(self.files(Method::Get, id, path)).await
     }
 
@@ -326,7 +328,7 @@ impl VmmClient {
         Ok(self.retrying(request).await?.json()?)
     }
 
-    async fn open(&self, request: Request) -> Result<Streaming, VmmError> {
+    async fn open(&self, request: Request) -> Result<StreamingResponse, VmmError> {
         match self.http.open_or_read(request).await? {
             Ok(streaming) => Ok(streaming),
             Err(refused) => Err(checked(refused).expect_err("its status is not 2xx")),
@@ -334,7 +336,7 @@ impl VmmClient {
     }
 
     async fn retrying(&self, request: Request) -> Result<Response, VmmError> {
-        let response = self.http.call_retrying(request, &RETRIES).await?;
+        let response = self.http.call_retrying(request, &RETRY_POLICY).await?;
         checked(response)
     }
 

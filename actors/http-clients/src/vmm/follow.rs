@@ -7,7 +7,7 @@ use bytes::Bytes;
 use vmm_api_core::{ExecReport, FollowLine, OutputStream};
 
 use super::error::VmmError;
-use crate::http::{HttpError, Streaming};
+use crate::http::{HttpError, StreamingResponse};
 use crate::lines::{LineError, Lines};
 
 /// The longest line in bytes.
@@ -26,7 +26,7 @@ pub enum FollowEvent {
 
 /// An execution that is followed. Dropping it stops following, not the execution.
 pub struct Follow {
-    streaming: Streaming,
+    streaming: StreamingResponse,
     lines: Lines,
     waiting: VecDeque<FollowEvent>,
     ended: bool,
@@ -34,7 +34,7 @@ pub struct Follow {
 }
 
 impl Follow {
-    pub(super) fn new(streaming: Streaming) -> Self {
+    pub(super) fn new(streaming: StreamingResponse) -> Self {
         Self {
             streaming,
             lines: Lines::new(LINE),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use config_core::Secret;
 use http_clients::objects::{
-    ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, Replaced, SmallObject,
+    ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, ReplaceResult, SmallObject,
     digest_of_file,
 };
 use scripted_peers::s3::{
@@ -245,11 +245,11 @@ fn i18_a_server_that_is_busy_or_cuts_is_asked_again() {
 fn one_writer_wins(storage: &ObjectStorage, writes_at_once: bool) {
     let key = "sources/a/pointer";
     assert_eq!(storage.read_small(key, None).unwrap(), SmallObject::Missing);
-    let Replaced::Done(first) = storage.replace(key, None, b"1".to_vec()).unwrap() else {
+    let ReplaceResult::Done(first) = storage.replace(key, None, b"1".to_vec()).unwrap() else {
         panic!("nobody else writes")
     };
     let again = storage.replace(key, None, b"2".to_vec()).unwrap();
-    assert_eq!(again, Replaced::Conflict, "it is there");
+    assert_eq!(again, ReplaceResult::Conflict, "it is there");
     let read = storage.read_small(key, None).unwrap();
     assert_eq!(read, SmallObject::Read(b"1".to_vec(), first.clone()));
     let known = storage.read_small(key, Some(&first)).unwrap();
@@ -262,12 +262,12 @@ fn one_writer_wins(storage: &ObjectStorage, writes_at_once: bool) {
     assert_eq!(wins, 1);
     if !writes_at_once {
         let next = storage.replace(key, Some(&first), b"2".to_vec()).unwrap();
-        assert!(matches!(next, Replaced::Done(_)), "{next:?}");
+        assert!(matches!(next, ReplaceResult::Done(_)), "{next:?}");
     }
     let late = storage
         .replace(key, Some(&first), b"late".to_vec())
         .unwrap();
-    assert_eq!(late, Replaced::Conflict, "it was followed");
+    assert_eq!(late, ReplaceResult::Conflict, "it was followed");
 }
 
 /// How many of eight that write at once do.
@@ -282,7 +282,7 @@ fn racing(storage: &ObjectStorage, key: &str, first: &ObjectVersion) -> usize {
             })
             .collect();
         let ends = writers.into_iter().map(|writer| writer.join().unwrap());
-        ends.filter(|end| *end != Replaced::Conflict).count()
+        ends.filter(|end| *end != ReplaceResult::Conflict).count()
     })
 }
 

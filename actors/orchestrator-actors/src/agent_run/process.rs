@@ -3,7 +3,8 @@
 use orchestrator_core::run::ProcessIdentity;
 use orchestrator_engine::output::RunLog;
 use orchestrator_engine::process::{
-    Confinement, Ended, ProcessKey, ProcessSpec, RunningAgent, StartError, StopCause, Stopper,
+    Confinement, ProcessKey, ProcessReport, ProcessSpec, RunningAgent, StartError, StopCause,
+    Stopper,
 };
 
 use super::vm::{VmError, VmPlan};
@@ -40,7 +41,7 @@ impl AgentProcess {
         confinement: &Confinement,
         stoppable: impl FnOnce(Stopper),
         report: impl FnOnce(StartedProcess) -> bool,
-    ) -> Result<(Ended, Commits), ProcessError> {
+    ) -> Result<(ProcessReport, Commits), ProcessError> {
         let (provider, entries) = (self.provider, self.entries);
         let started = |place| StartedProcess {
             place,

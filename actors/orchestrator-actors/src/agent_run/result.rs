@@ -10,7 +10,9 @@ use orchestrator_core::run::{ExitClass, ExitReport, Run, Terminal};
 use orchestrator_core::verdict::{self, Verdict, VerdictSource};
 use orchestrator_engine::exhaustion;
 use orchestrator_engine::output::LogReader;
-use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause, is_vanished_path};
+use orchestrator_engine::process::{
+    EndCause, ProcessEnd, ProcessReport, StopCause, is_vanished_path,
+};
 
 use super::process::ProcessError;
 use super::vm::VmError;
@@ -31,7 +33,7 @@ const MAX_VANISHED: u32 = 2;
 pub(super) fn of_process(
     config: &Config,
     run: &Run,
-    ended: &Ended,
+    ended: &ProcessReport,
     (nonce, attempts): (&str, u32),
     now: Millis,
 ) -> Result<RunEnd, String> {
@@ -98,7 +100,7 @@ pub(super) fn stopped_before_start(cause: StopCause, now: Millis) -> RunEnd {
 fn classified(
     run: &Run,
     agent: Option<&AgentSpec>,
-    (ended, output): (&Ended, &str),
+    (ended, output): (&ProcessReport, &str),
     nonce: &str,
     now: Millis,
 ) -> RunEnd {
@@ -205,7 +207,7 @@ impl BuiltCommit {
     }
 }
 
-fn terminal(ended: &Ended) -> Terminal {
+fn terminal(ended: &ProcessReport) -> Terminal {
     match ended.cause {
         EndCause::WallClock => Terminal::WallClock,
         EndCause::Stalled => Terminal::Stalled,
@@ -227,7 +229,7 @@ fn last_line(log: &Path) -> String {
     last.unwrap_or("it printed nothing").trim().to_owned()
 }
 
-fn survivors_text(ended: &Ended) -> Option<String> {
+fn survivors_text(ended: &ProcessReport) -> Option<String> {
     let text = format!("{} processes were left and ended", ended.survivors);
     (ended.survivors > 0).then_some(text)
 }

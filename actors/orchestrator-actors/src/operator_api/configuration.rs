@@ -6,7 +6,7 @@ use actix::{Context, Handler};
 use config_core::{Diagnostic, UnknownKeys, ValueError};
 use forge_actors::messages::RetryParked;
 use orchestrator_core::admin::{CheckView, PromptView};
-use orchestrator_core::config::{Checked, Config, check};
+use orchestrator_core::config::{CheckedConfig, Config, check};
 use orchestrator_core::prompt::compose;
 use orchestrator_core::run::RunContext;
 use store::StoreError;
@@ -66,7 +66,7 @@ fn prompt_view(ledger: &Ledger, request: &GetPrompt) -> Result<PromptView, Opera
 
 impl OperatorApi {
     /// Reads and checks the files, on a thread that may block.
-    async fn check_files(&self) -> Result<Checked, CheckView> {
+    async fn check_files(&self) -> Result<CheckedConfig, CheckView> {
         let (path, environment) = (self.config_path.clone(), self.environment.clone());
         let reading = tokio::task::spawn_blocking(move || {
             let files = load(&path, &environment).map_err(|error| error.to_string())?;

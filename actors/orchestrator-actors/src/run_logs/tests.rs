@@ -68,7 +68,9 @@ fn i18_a_log_is_read_where_its_run_was_not() {
     assert_eq!(b.text("one"), "", "nothing is stored yet");
     // It goes on, and its process dies: what was stored is what there is.
     let here = extent(&a.logs.directory("one")).unwrap().unwrap();
-    a.logs.put("one", here, &mut Stored::default()).unwrap();
+    a.logs
+        .put("one", here, &mut UploadedPart::default())
+        .unwrap();
     log.push(b"lost\n");
     assert_eq!(b.text("one"), "begun\n");
     let reader = LogReader::tail(&b.logs.directory("one"), 99);

@@ -11,7 +11,7 @@ use config_core::{
 use forge_core::{AgentName, ProjectId};
 
 use super::agent::{AgentSpec, WorktreeMode};
-use super::declared::{Declared, unknown};
+use super::declared::{DeclaredNames, unknown};
 use super::decode_top::{places, top};
 use super::decoder::{Context, FileParts, fragment};
 use super::input::{ConfigFile, Files, Host};
@@ -24,7 +24,7 @@ use super::{persona, routing, skill};
 
 /// A configuration that can be used, and what is odd about it.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct CheckedConfig {
     /// The configuration.
     pub config: Config,
     /// Warnings only.
@@ -55,8 +55,8 @@ pub fn check(
     environment: &Environment,
     host: &dyn Host,
     unknown_keys: UnknownKeys,
-) -> Result<Checked, Diagnostics> {
-    let declared = Declared::gather(files, environment);
+) -> Result<CheckedConfig, Diagnostics> {
+    let declared = DeclaredNames::gather(files, environment);
     let mut checker = Checker {
         files,
         environment,
@@ -89,7 +89,7 @@ pub fn check(
             if config.strict && !checker.found.is_empty() {
                 return Err(checker.found.into_iter().map(as_error).collect());
             }
-            Ok(Checked {
+            Ok(CheckedConfig {
                 config,
                 warnings: checker.found,
             })
@@ -185,7 +185,7 @@ struct Checker<'c> {
     environment: &'c Environment,
     host: &'c dyn Host,
     unknown_keys: UnknownKeys,
-    declared: &'c Declared,
+    declared: &'c DeclaredNames,
     found: Diagnostics,
     missing_programs: RefCell<Vec<(String, String)>>,
 }

@@ -9,7 +9,7 @@ use super::input::{ConfigFile, Files};
 
 /// Names that other places may refer to, as written.
 #[derive(Debug, Default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredNames {
     /// Projects, and where each was declared first.
     pub(super) projects: BTreeMap<String, DeclaredAt>,
     /// Agents by project, and where each was declared first.
@@ -29,7 +29,7 @@ pub(super) struct Declared {
 /// A file and the path of a value in it.
 pub(super) type DeclaredAt = (String, String);
 
-impl Declared {
+impl DeclaredNames {
     pub(super) fn gather(files: &Files, environment: &Environment) -> Self {
         let mut declared = Self::default();
         declared.toml(&files.main, environment, None);

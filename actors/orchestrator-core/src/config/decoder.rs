@@ -6,7 +6,7 @@ use config_core::{Environment, Item, ValueError, ValueKind as _, quoted, record}
 use forge_core::{ProjectId, RepoName};
 
 use super::agent::AgentSpec;
-use super::declared::{Declared, DeclaredAt, unknown};
+use super::declared::{DeclaredAt, DeclaredNames, unknown};
 use super::input::{ConfigFile, Folder, Host};
 use super::model::Project;
 use super::secrets::project_secrets;
@@ -18,7 +18,7 @@ pub(super) struct Context<'c> {
     pub(super) file: &'c str,
     pub(super) folder: &'c Path,
     pub(super) environment: &'c Environment,
-    pub(super) declared: &'c Declared,
+    pub(super) declared: &'c DeclaredNames,
     pub(super) host: &'c dyn Host,
     /// Whether prompts of agents may name programs that are missing.
     pub(super) missing_programs: &'c std::cell::RefCell<Vec<(String, String)>>,

@@ -31,7 +31,7 @@ pub use agent::{
     AgentCli, AgentSpec, Budget, DEFAULT_MACHINE, Isolation, Layer, Limits, OnRestart, PromptBy,
     Schedule, WorktreeMode,
 };
-pub use check::{Checked, check, locate};
+pub use check::{CheckedConfig, check, locate};
 pub use input::{AnyHost, ConfigFile, FileProblem, Files, Folder, Host};
 pub use model::{
     Config, Directories, ForgeConfig, Listeners, MentionLimits, Mentions, PrAgent, PrDispatch,

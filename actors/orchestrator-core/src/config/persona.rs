@@ -9,7 +9,7 @@ use config_core::{
 use handlebars::{Handlebars, RenderError, RenderErrorReason};
 use serde_json::{Value, json};
 
-use super::declared::Declared;
+use super::declared::DeclaredNames;
 use super::input::ConfigFile;
 use super::values::long_text;
 
@@ -94,7 +94,7 @@ fn explained(error: &RenderError) -> String {
 /// Reads a persona file.
 pub(super) fn parse(
     file: &ConfigFile,
-    declared: &Declared,
+    declared: &DeclaredNames,
     environment: &Environment,
     unknown_keys: UnknownKeys,
 ) -> Result<Decoded<Persona>, Diagnostics> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use config_core::{Colours, Environment, UnknownKeys};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{
-    Checked, ConfigFile, FileProblem, Files, Folder, Host, check, locate, routes, table,
+    CheckedConfig, ConfigFile, FileProblem, Files, Folder, Host, check, locate, routes, table,
 };
 
 /// A host where folders say by their name what they are.
@@ -36,7 +36,7 @@ impl Host for NamedHost {
 }
 
 fn samples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/invalid-orchestrator")
+    std::path::absolute("../../config-samples/invalid-orchestrator").expect("a folder to work in")
 }
 
 fn environment() -> Environment {
@@ -133,7 +133,7 @@ fn files_of_page(page: &str) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn the_page_about_agents_shows_a_configuration_that_is_right() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/AGENTS.md");
+    let page = std::path::absolute("../../docs/AGENTS.md").expect("a folder to work in");
     let page = fs::read_to_string(page).expect("the page is there");
     let files = files_of_page(&page);
     assert_eq!(files.len(), 7, "{:?}", files.keys());
@@ -162,7 +162,7 @@ fn wrong_samples() -> BTreeSet<PathBuf> {
     paths.filter(|path| !path.ends_with("base")).collect()
 }
 
-fn base() -> Checked {
+fn base() -> CheckedConfig {
     let files = files(&samples().join("base"));
     let checked = check(&files, &environment(), &NamedHost, UnknownKeys::Refuse);
     checked.unwrap_or_else(|wrong| panic!("{wrong}"))

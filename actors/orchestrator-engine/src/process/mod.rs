@@ -42,4 +42,6 @@ pub use process_group::Confinement;
 pub use reaper::adopt_orphans;
 pub use run::RunningAgent;
 pub use sandbox::{Sandbox, View, is_vanished_path};
-pub use spec::{AgentInput, EndCause, Ended, ProcessEnd, ProcessSpec, StartError, StopCause};
+pub use spec::{
+    AgentInput, EndCause, ProcessEnd, ProcessReport, ProcessSpec, StartError, StopCause,
+};

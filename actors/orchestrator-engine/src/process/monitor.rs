@@ -25,7 +25,7 @@ use super::proc_table;
 use super::process_group::ProcessGroup;
 use super::reaper::{self, RegisteredLeader};
 use super::sandbox_status::SandboxStatus;
-use super::spec::{AgentInput, EndCause, Ended, ProcessEnd, StopCause};
+use super::spec::{AgentInput, EndCause, ProcessEnd, ProcessReport, StopCause};
 use crate::output::RunLog;
 
 /// How long the processes a finished agent has left may take to end by themselves.
@@ -116,7 +116,7 @@ impl Monitor {
         }
     }
 
-    pub(super) async fn until_end(mut self) -> Ended {
+    pub(super) async fn until_end(mut self) -> ProcessReport {
         let mut chunk = vec![0; READ_BYTES];
         let mut next_check = Instant::now() + CHECK_INTERVAL;
         while !self.is_over() {
@@ -296,7 +296,7 @@ impl Monitor {
 
     /// Reads what is still in the pipe, without waiting for whoever may hold its other end;
     /// collects the first process; closes the log.
-    fn finish(mut self, chunk: &mut [u8]) -> Ended {
+    fn finish(mut self, chunk: &mut [u8]) -> ProcessReport {
         // Read past the runtime: its knowledge of what can be read may be older than the last
         // write.
         let rest = self
@@ -326,7 +326,7 @@ impl Monitor {
             tracing::warn!(event = "run.cgroup_left", pid = self.agent.id(), %error, "the run's cgroup stays");
         }
         let (output, log_error) = self.log.finish();
-        Ended {
+        ProcessReport {
             cause: self.cause.unwrap_or(EndCause::Exited),
             end,
             survivors: self.survivors,

@@ -14,7 +14,7 @@ use super::previous_run::ProcessKey;
 use super::proc_table;
 use super::process_group::{Confinement, ProcessGroup};
 use super::sandbox_status::SandboxStatus;
-use super::spec::{Ended, ProcessSpec, StartError};
+use super::spec::{ProcessReport, ProcessSpec, StartError};
 use crate::output::RunLog;
 
 /// A started agent: to be [run](Self::run), or it is neither watched nor ended.
@@ -155,7 +155,7 @@ impl RunningAgent {
     }
 
     /// Blocks until the agent and everything it has started are gone.
-    pub fn run(self) -> Ended {
+    pub fn run(self) -> ProcessReport {
         let Self {
             runtime, process, ..
         } = self;

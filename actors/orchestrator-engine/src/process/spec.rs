@@ -149,7 +149,7 @@ impl From<ExitStatus> for ProcessEnd {
 
 /// The end of a run.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProcessReport {
     /// What made it end.
     pub cause: EndCause,
     /// How the first process ended.
@@ -170,7 +170,7 @@ pub struct Ended {
     pub peak_memory: u64,
 }
 
-impl Ended {
+impl ProcessReport {
     /// Whether the sandbox could not start the program. One that was killed before that ended as a
     /// program that is killed does.
     #[must_use]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn f14_a_sandbox_that_is_killed_before_its_program_is_no_start_failure() {
-        let ended = |end, not_run| Ended {
+        let ended = |end, not_run| ProcessReport {
             cause: EndCause::Exited,
             end,
             survivors: 0,

@@ -22,12 +22,12 @@ const FOREIGN: [&str; 7] = [
 
 /// What the references of a mirror were when it was written to last; unknown after a start.
 #[derive(Debug, Default)]
-pub(super) struct Seal {
+pub(super) struct ReferenceDigest {
     keys: RandomState,
     references: Option<u64>,
 }
 
-impl Seal {
+impl ReferenceDigest {
     /// Notes the references as they are.
     pub(super) fn close(&mut self, folder: &Path) {
         self.references = Some(self.digest(folder));

@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 
 use super::error::WorktreeError;
 use super::guard;
-use super::integrity::{self, Seal};
+use super::integrity::{self, ReferenceDigest};
 
 /// How another repository of this machine is read: exactly the named folder, whoever owns it, any
 /// commit of it.
@@ -57,7 +57,7 @@ pub struct ProjectMirror {
     git: Git,
     folder: PathBuf,
     sha256: bool,
-    lock: Arc<Mutex<Seal>>,
+    lock: Arc<Mutex<ReferenceDigest>>,
 }
 
 impl ProjectMirror {
@@ -69,7 +69,7 @@ impl ProjectMirror {
         git: Git,
         folder: PathBuf,
         sha256: bool,
-        lock: Arc<Mutex<Seal>>,
+        lock: Arc<Mutex<ReferenceDigest>>,
     ) -> Result<Self, WorktreeError> {
         let mirror = Self {
             git,
@@ -93,7 +93,7 @@ impl ProjectMirror {
     /// Work that may change references, one at a time.
     fn writing<T>(
         &self,
-        work: impl FnOnce(&Seal) -> Result<T, WorktreeError>,
+        work: impl FnOnce(&ReferenceDigest) -> Result<T, WorktreeError>,
     ) -> Result<T, WorktreeError> {
         let mut seal = self.lock.lock();
         let done = work(&seal);
@@ -256,7 +256,7 @@ impl ProjectMirror {
         guard::real_folder_below(inner, &objects)?;
         let _writing = self.lock.lock();
         let name = format!("handover-{}.git", commit.as_str());
-        let bench = Bench(self.folder.with_file_name(name));
+        let bench = HandoverRepository(self.folder.with_file_name(name));
         guard::remove_tree(&bench.0)?;
         self.make(&bench.0)?;
         let call = |what: &str| {
@@ -318,9 +318,9 @@ impl ProjectMirror {
 }
 
 /// A repository for one handover; removed when dropped.
-struct Bench(PathBuf);
+struct HandoverRepository(PathBuf);
 
-impl Drop for Bench {
+impl Drop for HandoverRepository {
     fn drop(&mut self) {
         let _ = guard::remove_tree(&self.0);
     }

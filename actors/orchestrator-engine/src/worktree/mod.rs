@@ -38,7 +38,7 @@ pub use settle::SettledBranch;
 pub use tree::{Purpose, Worktree};
 
 use self::clone::CloneConfig;
-use self::integrity::Seal;
+use self::integrity::ReferenceDigest;
 use crate::exhaustion;
 use crate::names::safe_name;
 
@@ -50,7 +50,7 @@ pub struct Worktrees {
     /// Where the mirrors are.
     mirrors: PathBuf,
     /// One writer at a time for each repository.
-    locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<Seal>>>>>,
+    locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<ReferenceDigest>>>>>,
 }
 
 impl Worktrees {
@@ -300,7 +300,7 @@ impl Worktrees {
             .env("GIT_DIR", repository)
     }
 
-    fn lock(&self, repository: &Path) -> Arc<Mutex<Seal>> {
+    fn lock(&self, repository: &Path) -> Arc<Mutex<ReferenceDigest>> {
         let mut locks = self.locks.lock();
         Arc::clone(locks.entry(repository.to_owned()).or_default())
     }

@@ -9,7 +9,7 @@ use config_core::Environment;
 use forge_core::RunId;
 use orchestrator_engine::output::{LogPart, LogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentInput, ChildEnvironment, Confinement, Ended, Limits, ProcessSpec, RunVariables,
+    AgentInput, ChildEnvironment, Confinement, Limits, ProcessReport, ProcessSpec, RunVariables,
     RunningAgent, Sandbox, View,
 };
 use tempfile::TempDir;
@@ -106,7 +106,7 @@ impl ProcessTestBed {
     }
 
     /// Runs a script to its end; the output is what was kept.
-    pub(crate) fn run(&self, script: &str, limits: Limits) -> (Ended, String) {
+    pub(crate) fn run(&self, script: &str, limits: Limits) -> (ProcessReport, String) {
         let prepared = self.shell(script, limits);
         let log = prepared.log_folder.clone();
         let ended = self.start(prepared).run();

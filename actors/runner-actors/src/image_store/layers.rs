@@ -15,7 +15,7 @@ const HIDES: &str = ".wh.";
 const HIDES_ALL: &str = ".wh..wh..opq";
 
 /// What was found in a layer.
-pub(super) struct Converted {
+pub(super) struct LayerReport {
     /// The digest of the layer as it came, unpacked.
     pub(super) diff_id: String,
     /// Paths of lower layers that it hides.
@@ -51,7 +51,7 @@ pub(super) fn convert(
     layer: impl Read,
     out: impl Write,
     lower: &mut BTreeSet<String>,
-) -> io::Result<Converted> {
+) -> io::Result<LayerReport> {
     let mut reader = Digesting {
         inner: layer,
         hasher: Sha256::new(),
@@ -95,7 +95,7 @@ pub(super) fn convert(
     hidden.retain(|path| !own.contains(path) && lower.contains(path));
     lower.retain(|path| !hidden.iter().any(|it| is_below(path, it) || path == it));
     lower.extend(own);
-    Ok(Converted {
+    Ok(LayerReport {
         bytes: MAX_BYTES - reader.left,
         twice,
         diff_id: format!("sha256:{}", hex::encode(reader.hasher.finalize())),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use runner_core::container::engine::{self, Inspected, Member, NETWORK_NAME};
+use runner_core::container::engine::{self, ContainerState, Member, NETWORK_NAME};
 use runner_core::container::health::{HealthCheck, HealthWatch};
 use runner_core::container::ports::PortMapping;
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
@@ -39,7 +39,7 @@ pub(crate) struct JobContainers {
     /// Whether the engine runs.
     pub(super) ready: bool,
     /// The one that steps run in.
-    pub(super) job: Option<Inspected>,
+    pub(super) job: Option<ContainerState>,
     /// How programs in that one find whom they trust.
     pub(super) trust: Vec<(String, String)>,
     /// The machine has certificates of the system, which those of actions get.
@@ -182,7 +182,7 @@ impl StepContainer {
 /// A service that is not ready yet.
 #[derive(Clone)]
 pub(super) struct WatchedService {
-    pub(super) found: Inspected,
+    pub(super) found: ContainerState,
     /// What its health check runs.
     pub(super) argv: Vec<String>,
     pub(super) watch: HealthWatch,
@@ -191,7 +191,7 @@ pub(super) struct WatchedService {
 
 impl WatchedService {
     /// Nothing where the service has no health check: it is ready when it runs.
-    pub(super) fn new(found: Inspected) -> Option<Self> {
+    pub(super) fn new(found: ContainerState) -> Option<Self> {
         let check = found.health.as_deref()?;
         let argv = HealthCheck::argv(check)?;
         let watch = HealthWatch::new(HealthCheck::of_inspect(check)?);
@@ -216,7 +216,7 @@ mod tests {
                 .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
             owned.collect()
         };
-        let job = Inspected {
+        let job = ContainerState {
             id: "abc".to_owned(),
             env: pairs(&[("PATH", "/usr/bin"), ("HOME", "/root"), ("OWN", "image")]),
             user: "1:2".to_owned(),

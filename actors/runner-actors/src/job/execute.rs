@@ -143,30 +143,55 @@ pub(crate) async fn execute(
         taken: 0,
     };
     sink.match_problems();
-    let followed = {
-        let follow = follow(machine, &exec, &mut sink);
-        tokio::pin!(follow);
-        let overdue = async {
-            match process.limit {
-                Some(limit) => tokio::time::sleep(limit + KILL_GRACE).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            followed = &mut follow => Some(followed),
-            () = cancel.wait() => {
-                // What it says while it cleans up is in the log.
-                let _ = machine.vmm.terminate(&machine.id, &exec, CANCEL_GRACE).await;
-                let _ = tokio::time::timeout(CANCEL_GRACE + KILL_GRACE, follow).await;
-                None
-            }
-            () = overdue => Some(Ok(overdue_report())),
+    let followed = follow_or_cancel(machine, &exec, &mut sink, process.limit, &mut cancel).await;
+    let (end, reason) = end_of(machine, &exec, followed).await;
+    let commands = sink.finish().await;
+    ProcessExit {
+        end,
+        reason,
+        commands,
+    }
+}
+
+/// What following an execution came to, within the time that it has; `None`: it was cancelled, and
+/// has had its time to clean up.
+async fn follow_or_cancel(
+    machine: &Machine,
+    exec: &str,
+    sink: &mut OutputSink<'_>,
+    limit: Option<Duration>,
+    cancel: &mut Cancellation,
+) -> Option<Result<ExecReport, VmmError>> {
+    let follow = follow(machine, exec, sink);
+    tokio::pin!(follow);
+    let overdue = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit + KILL_GRACE).await,
+            None => std::future::pending().await,
         }
     };
-    let (end, reason) = match followed {
+    tokio::select! {
+        followed = &mut follow => Some(followed),
+        () = cancel.wait() => {
+            // What it says while it cleans up is in the log.
+            let _ = machine.vmm.terminate(&machine.id, exec, CANCEL_GRACE).await;
+            let _ = tokio::time::timeout(CANCEL_GRACE + KILL_GRACE, follow).await;
+            None
+        }
+        () = overdue => Some(Ok(overdue_report())),
+    }
+}
+
+/// How an execution ended, and why; one that was cancelled or took too long is killed.
+async fn end_of(
+    machine: &Machine,
+    exec: &str,
+    followed: Option<Result<ExecReport, VmmError>>,
+) -> (StepEnd, Option<String>) {
+    match followed {
         Some(Ok(report)) => {
             if report.state == ExecState::TimedOut {
-                let _ = machine.vmm.kill(&machine.id, &exec).await;
+                let _ = machine.vmm.kill(&machine.id, exec).await;
             }
             ended(&report)
         }
@@ -175,15 +200,9 @@ pub(crate) async fn execute(
             (end, reason)
         }
         None => {
-            let _ = machine.vmm.kill(&machine.id, &exec).await;
+            let _ = machine.vmm.kill(&machine.id, exec).await;
             (StepEnd::Cancelled, Some("cancelled".to_owned()))
         }
-    };
-    let commands = sink.finish().await;
-    ProcessExit {
-        end,
-        reason,
-        commands,
     }
 }
 

@@ -22,6 +22,9 @@ use crate::log::LineKind;
 /// Where programs look for libraries.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
+/// A release that the image has, and what it does to later steps.
+type ChosenRelease = (InstalledTool, SetupEffects);
+
 impl StepRunner<'_> {
     pub(super) async fn setup(
         &mut self,
@@ -45,7 +48,7 @@ impl StepRunner<'_> {
         }
         let wanted = self.wanted_versions(tool, uses, step).await?;
         let all = self.list_for(tool, &wanted, step).await?;
-        let mut chosen = Vec::new();
+        let mut chosen: Vec<ChosenRelease> = Vec::new();
         for version in &wanted {
             let found = self
                 .chosen_release((tool, uses), version, &all, step)
@@ -63,17 +66,7 @@ impl StepRunner<'_> {
         };
         // First: the original is to find a job without the image's Rust.
         self.check_rust_parts(tool, &main, step).await?;
-        if step.input("set-default") == "false" && tool.command == "java" {
-            // Only what names the release's own version.
-            let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
-            for pair in env.filter(|(name, _)| name.starts_with("JAVA_HOME_")) {
-                set(&mut self.env, pair.clone());
-            }
-        } else if step.input("update-environment") != "false" {
-            let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
-            select(&mut self.path, &tools, &all);
-            chosen.iter().for_each(|(_, effects)| self.apply(effects));
-        }
+        self.apply_choice(tool, &chosen, &all, step);
         if step.input("problem-matcher") != "false" {
             // Those of the job come first: they are many only where the job made them so.
             let _ = self.matchers.add(of_setup(tool.command));
@@ -86,9 +79,50 @@ impl StepRunner<'_> {
             // Of several the newest is said.
             outputs.clone_from(&newest.outputs);
         }
+        let added = self
+            .complete_tool((tool, uses), &wanted, &chosen, step)
+            .await?;
+        outputs.extend(added);
+        let cached = self.setup_cache(tool.command, &main, step).await?;
+        outputs.extend(cached);
+        Ok(StepResult::success(outputs))
+    }
+
+    /// Has later steps find what was chosen: all of it, or of Java only by its version's own name.
+    fn apply_choice(
+        &mut self,
+        tool: SetupTool,
+        chosen: &[ChosenRelease],
+        all: &[InstalledTool],
+        step: NativeStep<'_>,
+    ) {
+        if step.input("set-default") == "false" && tool.command == "java" {
+            // Only what names the release's own version.
+            let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
+            for pair in env.filter(|(name, _)| name.starts_with("JAVA_HOME_")) {
+                set(&mut self.env, pair.clone());
+            }
+        } else if step.input("update-environment") != "false" {
+            let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
+            select(&mut self.path, &tools, all);
+            chosen.iter().for_each(|(_, effects)| self.apply(effects));
+        }
+    }
+
+    /// What belongs to a tool beside its programs: packages, registries, names. Returns outputs.
+    async fn complete_tool(
+        &mut self,
+        (tool, uses): (SetupTool, &str),
+        wanted: &[WantedVersion],
+        chosen: &[ChosenRelease],
+        step: NativeStep<'_>,
+    ) -> Result<Vec<(String, String)>, StepResult> {
+        let Some((main, _)) = chosen.last() else {
+            return Ok(Vec::new());
+        };
         match tool.command {
             "rustc" => self.cargo_home(step).await?,
-            "go" => self.add_go_programs(&main, step).await?,
+            "go" => self.add_go_programs(main, step).await?,
             "node" => {
                 self.quieten_node(&main.says, step.input("update-environment"));
                 self.npm_registry(step).await?;
@@ -96,31 +130,29 @@ impl StepRunner<'_> {
             "java" => {
                 let tools = chosen.iter().map(|(tool, _)| tool);
                 let versions = wanted.iter().map(|version| version.text.as_str());
-                let chosen: Vec<_> = tools.zip(versions).collect();
-                self.maven(&chosen, uses, step).await?;
+                let releases: Vec<_> = tools.zip(versions).collect();
+                self.maven(&releases, uses, step).await?;
             }
             "python3" => {
-                self.python_name(&main, step).await?;
-                self.pip_packages(&main, step).await?;
+                self.python_name(main, step).await?;
+                self.pip_packages(main, step).await?;
             }
             "dotnet" => {
-                self.dotnet_workloads(&main, step).await?;
+                self.dotnet_workloads(main, step).await?;
                 self.nuget_source(step).await?;
             }
             "deno" => {
-                self.deno_name(&main, step).await?;
+                self.deno_name(main, step).await?;
                 self.add_programs(DENO_PROGRAMS, step).await?;
             }
             "bun" => {
                 self.add_programs(BUN_PROGRAMS, step).await?;
                 self.bun_registries(step).await?;
-                outputs.extend(self.bun_revision(&main.path, step).await?);
+                return self.bun_revision(&main.path, step).await;
             }
             _ => {}
         }
-        let cached = self.setup_cache(tool.command, &main, step).await?;
-        outputs.extend(cached);
-        Ok(StepResult::success(outputs))
+        Ok(Vec::new())
     }
 
     /// The release for one of the versions that are wanted.

@@ -40,7 +40,7 @@ pub(super) struct Upload {
     room: TransferRoom,
     /// Bytes that it may have.
     most: u64,
-    staged: Mutex<Staged>,
+    staged: Mutex<StagedBlocks>,
 }
 
 /// What an upload becomes.
@@ -62,14 +62,14 @@ pub(super) enum Purpose {
 }
 
 #[derive(Default)]
-struct Staged {
+struct StagedBlocks {
     blocks: BTreeMap<String, u64>,
     /// Bytes on the disk, what is being written included.
     bytes: u64,
     whole: Option<u64>,
 }
 
-impl Staged {
+impl StagedBlocks {
     /// Copies blocks behind each other. Each takes its bytes once, so that the whole is no larger
     /// than what was sent.
     fn put_together(

@@ -23,7 +23,7 @@ use super::JobServices;
 use super::forge::{ForgeGrant, GatewayRefusal, refusal};
 use super::gateway_request::send;
 use super::git::GitFolder;
-use super::own_address::Passage;
+use super::own_address::ForwardedRequest;
 use crate::clock::now_ms;
 
 /// A request of Git LFS that a job may make.
@@ -33,9 +33,9 @@ pub enum LargeFileTurn {
     /// Of its locks; what is asked comes with it.
     Locks(LockCall),
     /// A file is read.
-    Read(Passage),
+    Read(ForwardedRequest),
     /// A file comes, which is checked in this folder before it is passed on.
-    Write(LargeFile, GitFolder, Passage),
+    Write(LargeFile, GitFolder, ForwardedRequest),
 }
 
 /// What the forge is asked of large files.

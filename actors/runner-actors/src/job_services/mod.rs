@@ -75,7 +75,7 @@ use identity::Issuer;
 pub(crate) use identity::JobIdentity;
 pub use large_files::LargeFileTurn;
 pub(crate) use own_address::target_of;
-pub use own_address::{PackageTurn, Passage, TokenGuard};
+pub use own_address::{ForwardedRequest, PackageTurn, TokenGuard};
 pub(crate) use room::TransferRoom;
 pub(crate) use runs_backend::{
     BackendAnswer, JobDispatch, JobRepeat, RunControl, RunsBackend, WorkflowFile,

@@ -36,11 +36,11 @@ pub enum PackageTurn {
     /// It is passed on without any token: what anybody may read.
     Anybody,
     /// It is passed on.
-    Pass(Passage),
+    Pass(ForwardedRequest),
 }
 
 /// How a request is passed on with the runner's token: of a registry, or of a file.
-pub struct Passage {
+pub struct ForwardedRequest {
     /// The forge; the job's answers name it so.
     pub base: Url,
     /// Path and query there.
@@ -199,7 +199,7 @@ impl JobServices {
         http: &HttpClient,
         token: &str,
         (path, query): (&str, Option<&str>),
-    ) -> Result<Option<Passage>, GatewayRefusal> {
+    ) -> Result<Option<ForwardedRequest>, GatewayRefusal> {
         let grant = self.forge_grant(token)?;
         let Some(forge) = &self.shared.forge else {
             return Ok(None);
@@ -234,7 +234,7 @@ impl ForgeApi {
         path: &str,
         query: Option<&str>,
         turn: OwnedSemaphorePermit,
-    ) -> Passage {
+    ) -> ForwardedRequest {
         let token = self.token().expose();
         let engine = &base64::engine::general_purpose::STANDARD;
         let authorization = format!("Basic {}", engine.encode(credentials(token)));
@@ -244,7 +244,7 @@ impl ForgeApi {
             false => self.base().path().trim_end_matches('/'),
         };
         let query = query.map(|query| format!("?{query}"));
-        Passage {
+        ForwardedRequest {
             target: format!("{mount}{path}{}", query.unwrap_or_default()),
             base: self.base().clone(),
             authorization: Secret::new(authorization),
@@ -260,8 +260,8 @@ impl ForgeApi {
         path: &str,
         query: Option<&str>,
         turn: OwnedSemaphorePermit,
-    ) -> Passage {
-        Passage {
+    ) -> ForwardedRequest {
+        ForwardedRequest {
             is_file: true,
             ..self.package_passage(path, query, turn)
         }

@@ -6,7 +6,7 @@ use super::forge::refusal;
 use super::gateway_request::GatewayAnswer;
 use super::listing::{empty, json_answer};
 use super::runs_backend::{JobDispatch, JobRepeat};
-use super::workflow_runs::{Answer, Asking};
+use super::workflow_runs::{Answer, RunsQuery};
 use crate::records::RunRecord;
 use crate::run_shape::run_number;
 
@@ -15,7 +15,7 @@ const MAX_INPUTS: usize = 25;
 /// Attempts of a run, as on GitHub.
 const MAX_ATTEMPTS: u64 = 50;
 
-impl Asking<'_> {
+impl RunsQuery<'_> {
     pub(super) async fn cancel(&self, named: &str) -> Answer {
         let Some(run) = self.newest(named).await? else {
             return Ok(None);

@@ -40,7 +40,7 @@ const NO_SWITCH: &str =
 pub(super) type Answer = Result<Option<GatewayAnswer>, GatewayRefusal>;
 
 /// A job that asks, and what is asked.
-pub(super) struct Asking<'a> {
+pub(super) struct RunsQuery<'a> {
     services: &'a JobServices,
     forge: &'a ForgeApi,
     grant: &'a ForgeGrant,
@@ -69,7 +69,7 @@ impl JobServices {
         };
         let repository = grant.may.repository.clone();
         let api = forge.address(BASE).gateway;
-        let asking = Asking {
+        let asking = RunsQuery {
             services: self,
             forge,
             grant,
@@ -92,7 +92,7 @@ impl JobServices {
     }
 }
 
-impl Asking<'_> {
+impl RunsQuery<'_> {
     async fn answer(self, call: WorkflowCall, body: &Value) -> Answer {
         match call {
             WorkflowCall::Workflows => self.workflows().await,

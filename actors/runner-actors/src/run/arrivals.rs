@@ -9,11 +9,11 @@ use tokio::sync::watch;
 
 /// The runs under way that have not come to their groups yet, by id: later ones sort behind earlier
 /// ones. Their repositories are known once their records have been read.
-type Coming = BTreeMap<String, Option<String>>;
+type PendingRuns = BTreeMap<String, Option<String>>;
 
 /// Who is still on the way.
 #[derive(Clone, Default)]
-pub(crate) struct RunArrivals(watch::Sender<Coming>);
+pub(crate) struct RunArrivals(watch::Sender<PendingRuns>);
 
 impl RunArrivals {
     /// A run is about to be started.
@@ -43,7 +43,7 @@ impl RunArrivals {
     /// Waits until no earlier run of the repository is on its way.
     pub(super) async fn turn(&self, run: &str, repository: &str) {
         let repository = repository.to_lowercase();
-        let is_first = |coming: &Coming| {
+        let is_first = |coming: &PendingRuns| {
             let mut earlier = coming.range::<str, _>((Bound::Unbounded, Bound::Excluded(run)));
             !earlier.any(|(_, of)| of.as_ref().is_none_or(|of| *of == repository))
         };

@@ -13,7 +13,7 @@ use crate::groups::{GroupTicket, NotAdmitted};
 /// A copy, whichever incarnation of its run asks: the key of its job, and its number.
 pub(super) type CopyKey = (String, usize);
 
-type Turn = Result<GroupTicket, NotAdmitted>;
+type QueuePosition = Result<GroupTicket, NotAdmitted>;
 
 /// A task that waits for a turn; dropped, the place in the group's line is given up.
 pub(super) struct TurnWatch(JoinHandle<()>);
@@ -41,7 +41,7 @@ struct GroupPlace {
     /// Ends the copy, where a newer one of the group wants that.
     cancel: Arc<watch::Sender<bool>>,
     /// Its turn, once it has come.
-    turn: Arc<Mutex<Option<Turn>>>,
+    turn: Arc<Mutex<Option<QueuePosition>>>,
     /// Who waits for it; dropped, the place is given up.
     _waits: Option<TurnWatch>,
 }
@@ -75,7 +75,7 @@ impl GroupLine {
         &mut self,
         key: CopyKey,
         cancel: Arc<watch::Sender<bool>>,
-        turn: impl Future<Output = Turn> + 'static,
+        turn: impl Future<Output = QueuePosition> + 'static,
         told: impl FnOnce() + 'static,
     ) {
         let mut turn = Box::pin(turn);
@@ -100,7 +100,7 @@ impl GroupLine {
     }
 
     /// The turn of a copy, if it has come: it has no place any more then.
-    pub(super) fn take(&mut self, key: &CopyKey) -> Option<Turn> {
+    pub(super) fn take(&mut self, key: &CopyKey) -> Option<QueuePosition> {
         let turn = self.places.get(key)?.turn.lock().take()?;
         self.places.remove(key);
         Some(turn)

@@ -18,7 +18,7 @@ use crate::job_admission::JobAdmission;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
-use crate::permits::{RepositoryPermits, Turn};
+use crate::permits::{QueuePosition, RepositoryPermits};
 
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl JobLauncher {
     async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobReport {
         let has_waited = Cell::new(false);
         let log = LogWriter::new(&launch.request, self.logs.clone());
-        let told = async |turn: Turn| {
+        let told = async |turn: QueuePosition| {
             log.info(0, &turn.to_string()).await;
             has_waited.set(true);
             launch.events.send(JobEvent::Waits(turn.reason())).await;

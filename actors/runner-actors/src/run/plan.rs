@@ -43,13 +43,13 @@ pub(super) struct PlannedRun {
 }
 
 /// Who may end a run that is read, and what is held meanwhile.
-struct Reading {
+struct PlanWork {
     cancelled: watch::Receiver<Option<String>>,
     /// Of git's work; with what goes on when nobody waits for it any more.
     permit: Arc<WorkPermit>,
 }
 
-impl Reading {
+impl PlanWork {
     /// What comes of work; `None`: the run was ended before it was done.
     async fn of<T>(&mut self, ledger: &mut Ledger, work: impl Future<Output = T>) -> Option<T> {
         match unless_cancelled(&mut self.cancelled, work).await {
@@ -78,7 +78,7 @@ pub(super) async fn prepare(
             return None;
         }
     };
-    let mut reading = Reading { cancelled, permit };
+    let mut reading = PlanWork { cancelled, permit };
     if begins_anew(ledger.record.state) {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
@@ -192,7 +192,7 @@ fn with_unique_names(workflow: &Workflow, names: &[Option<String>]) -> String {
 async fn find_head(
     services: &RunServices,
     ledger: &mut Ledger,
-    reading: &mut Reading,
+    reading: &mut PlanWork,
 ) -> Option<()> {
     match resolve_head(&services.repositories, ledger, &mut reading.cancelled).await {
         Ok(()) => Some(()),
@@ -208,7 +208,7 @@ async fn find_head(
 async fn fetch(
     services: &RunServices,
     ledger: &mut Ledger,
-    reading: &mut Reading,
+    reading: &mut PlanWork,
 ) -> Option<(Source, EventContext, Vec<Candidate>)> {
     let repositories = services.repositories.clone();
     let event = Arc::clone(&ledger.event);
@@ -371,7 +371,7 @@ async fn ask_model(
     services: &RunServices,
     ledger: &mut Ledger,
     (workflow, source): (&Workflow, &Source),
-    reading: &mut Reading,
+    reading: &mut PlanWork,
 ) -> Option<()> {
     let Some(server) = services.settings.model.clone() else {
         return Some(());

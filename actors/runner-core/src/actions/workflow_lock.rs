@@ -28,7 +28,7 @@ pub struct WorkflowLock {
 }
 
 /// What is wrong, and where.
-type Wrong = (SourceLocation, String);
+type LocatedError = (SourceLocation, String);
 
 impl WorkflowLock {
     /// Reads the file.
@@ -42,7 +42,7 @@ impl WorkflowLock {
             format!("{WORKFLOW_LOCK} cannot be read: {first}")
         };
         let text = SourceText::read(WORKFLOW_LOCK, bytes).map_err(unreadable)?;
-        let wrong = |(place, message): Wrong| format!("{WORKFLOW_LOCK}:{place}: {message}");
+        let wrong = |(place, message): LocatedError| format!("{WORKFLOW_LOCK}:{place}: {message}");
         let document =
             load(&text, MergeKeys::Refused).map_err(|error| wrong((error.place, error.message)))?;
         if let Some(mistake) = document.mistakes.into_iter().next() {
@@ -51,7 +51,7 @@ impl WorkflowLock {
         Self::of(&document.root).map_err(wrong)
     }
 
-    fn of(root: &Node) -> Result<Self, Wrong> {
+    fn of(root: &Node) -> Result<Self, LocatedError> {
         let entries = entries(root, "the file")?;
         if let Some(odd) = entries.iter().find(|it| !KEYS.contains(&it.key.as_str())) {
             return Err((odd.key_place, format!("unknown key {}", quoted(&odd.key))));
@@ -74,7 +74,7 @@ impl WorkflowLock {
         Ok(lock)
     }
 
-    fn add(&mut self, dependency: &Entry) -> Result<(), Wrong> {
+    fn add(&mut self, dependency: &Entry) -> Result<(), LocatedError> {
         let name = quoted(&dependency.key);
         let Some(key) = key_of(&dependency.key) else {
             let message = format!("{name} is not `owner/repo@ref`");
@@ -112,7 +112,7 @@ impl WorkflowLock {
 }
 
 /// The entries of a mapping; of nothing none.
-fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [Entry], Wrong> {
+fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [Entry], LocatedError> {
     match &node.data {
         NodeData::Map(entries) => Ok(entries),
         _ if node.is_null() => Ok(&[]),
@@ -123,7 +123,7 @@ fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [Entry], Wrong> {
     }
 }
 
-fn inner<'n>(root: &'n Node, key: &str) -> Result<&'n [Entry], Wrong> {
+fn inner<'n>(root: &'n Node, key: &str) -> Result<&'n [Entry], LocatedError> {
     root.entry(key)
         .map_or(Ok(&[]), |entry| entries(&entry.value, &format!("`{key}`")))
 }

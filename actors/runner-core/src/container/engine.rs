@@ -146,7 +146,7 @@ impl Launch<'_> {
 
 /// What the engine says of a container that has been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
+pub struct ContainerState {
     /// Its id.
     pub id: String,
     /// Its variables, those of the image included.
@@ -166,7 +166,7 @@ pub struct Inspected {
 ///
 /// # Errors
 /// When it is not what podman prints.
-pub fn inspected(json: &str, runtime: &str) -> Result<Inspected, String> {
+pub fn inspected(json: &str, runtime: &str) -> Result<ContainerState, String> {
     let wrong = |what: &str| format!("what podman says of a container cannot be read: {what}");
     let value: serde_json::Value =
         serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))?;
@@ -191,7 +191,7 @@ pub fn inspected(json: &str, runtime: &str) -> Result<Inspected, String> {
     };
     let health = one.pointer("/Config/Healthcheck");
     let health = health.filter(|health| !health.is_null());
-    Ok(Inspected {
+    Ok(ContainerState {
         id: text("/Id").ok_or_else(|| wrong("it has no id"))?.to_owned(),
         env: env.filter_map(pair).collect(),
         user,

@@ -25,7 +25,7 @@ pub enum Health {
 }
 
 /// Longest pause between two looks at a service that is not ready.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl HealthCheck {
     /// The command of a health check, as the engine says it.
@@ -104,6 +104,6 @@ impl HealthWatch {
         if self.failures >= self.check.retries {
             return Health::Unhealthy;
         }
-        Health::Starting(self.check.interval.min(LONGEST_PAUSE))
+        Health::Starting(self.check.interval.min(MAX_CHECK_INTERVAL))
     }
 }

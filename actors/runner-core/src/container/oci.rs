@@ -91,7 +91,7 @@ fn wrong(text: impl Into<String>) -> OciError {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawConfig {
     manifests: Option<Vec<Descriptor>>,
     config: Option<Descriptor>,
     layers: Option<Vec<Descriptor>>,
@@ -105,7 +105,7 @@ pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
     if bytes.len() > MAX_DOCUMENT {
         return Err(wrong("its manifest is too large"));
     }
-    let raw: Raw = serde_json::from_slice(bytes)
+    let raw: RawConfig = serde_json::from_slice(bytes)
         .map_err(|error| wrong(format!("its manifest cannot be read: {error}")))?;
     let layers = raw.layers.unwrap_or_default();
     let named = raw

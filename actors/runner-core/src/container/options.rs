@@ -5,7 +5,7 @@ use super::words;
 
 /// What is done with an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Treatment {
+enum OptionHandling {
     /// Given to the engine.
     Pass,
     /// A name by which other containers reach it.
@@ -20,7 +20,7 @@ enum Treatment {
     Refuse(&'static str),
 }
 
-use Treatment::{Alias, Note, Pass, Publish, Refuse, Replace};
+use OptionHandling::{Alias, Note, Pass, Publish, Refuse, Replace};
 
 const LIMIT: &str = "limits of containers are not applied: the machine's own hold for all of them";
 const NETWORK: &str =
@@ -28,7 +28,7 @@ const NETWORK: &str =
 const ENGINE: &str = "it is the runner's to say";
 
 /// Options with a value: name, short name, treatment.
-const WITH_VALUE: &[(&str, &str, Treatment)] = &[
+const WITH_VALUE: &[(&str, &str, OptionHandling)] = &[
     ("add-host", "", Pass),
     ("annotation", "", Pass),
     ("blkio-weight", "", Note(LIMIT)),
@@ -142,7 +142,7 @@ const WITH_VALUE: &[(&str, &str, Treatment)] = &[
 ];
 
 /// Options without a value, or with `=true` and `=false`.
-const SWITCHES: &[(&str, &str, Treatment)] = &[
+const SWITCHES: &[(&str, &str, OptionHandling)] = &[
     ("init", "", Pass),
     ("interactive", "i", Pass),
     ("no-healthcheck", "", Pass),
@@ -194,14 +194,14 @@ pub fn parse(line: &str) -> Result<ContainerOptions, String> {
             (Some(long), _) => (long.to_owned(), value),
             // `-p80:80`, `-it`
             (None, Some(short)) => match split_short(short) {
-                Some(Short::One(name, rest)) => {
+                Some(ShortOption::One(name, rest)) => {
                     let rest = rest.map(|rest| match &value {
                         Some(value) => format!("{rest}={value}"),
                         None => rest,
                     });
                     (name, rest.or(value))
                 }
-                Some(Short::Switches(names)) => {
+                Some(ShortOption::Switches(names)) => {
                     for name in names {
                         apply(&mut options, &name, Pass, None)?;
                     }
@@ -227,17 +227,20 @@ pub fn parse(line: &str) -> Result<ContainerOptions, String> {
     Ok(options)
 }
 
-enum Short {
+enum ShortOption {
     One(String, Option<String>),
     Switches(Vec<String>),
 }
 
 /// One short option with what follows it, or several switches.
-fn split_short(text: &str) -> Option<Short> {
+fn split_short(text: &str) -> Option<ShortOption> {
     let first = text.get(..1)?;
     let rest = text.get(1..).filter(|rest| !rest.is_empty());
     if let Some((name, ..)) = WITH_VALUE.iter().find(|(_, short, _)| *short == first) {
-        return Some(Short::One((*name).to_owned(), rest.map(str::to_owned)));
+        return Some(ShortOption::One(
+            (*name).to_owned(),
+            rest.map(str::to_owned),
+        ));
     }
     let switch = |letter: char| {
         let mut switches = SWITCHES.iter();
@@ -247,13 +250,13 @@ fn split_short(text: &str) -> Option<Short> {
     text.chars()
         .map(switch)
         .collect::<Option<_>>()
-        .map(Short::Switches)
+        .map(ShortOption::Switches)
 }
 
 fn apply(
     options: &mut ContainerOptions,
     name: &str,
-    treatment: Treatment,
+    treatment: OptionHandling,
     value: Option<String>,
 ) -> Result<(), String> {
     match (treatment, value) {

@@ -19,7 +19,7 @@ use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
 use crate::shown::shown_name;
 use crate::source_location::SourceLocation;
-use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Workflow};
+use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Step, Workflow};
 
 /// Makes the plan of a workflow.
 ///
@@ -110,51 +110,13 @@ impl Builder<'_> {
         let file = self.workflows[workflow].workflow.file.clone();
         self.check_size(job, &file)?;
         check_env_for_token(&self.workflows[workflow].workflow.env, &file, &mut refusals);
-        let key = format!("{prefix}{}", job.id);
         let at = self.jobs.len();
-        let instances = self.instances(job);
-        let id_token = self.has_id_token(job, workflow);
-        let findings = self.check_permissions(job, workflow)?.into_iter().collect();
-        self.jobs.push(PlannedJob {
-            key,
-            workflow,
-            id_token,
-            permissions: self.permissions(job, workflow),
-            cache_mode: self.own_cache_mode(job, workflow)?,
-            token: None,
-            token_defaults: Vec::new(),
-            needs: job
-                .needs
-                .iter()
-                .map(|need| format!("{prefix}{}", need.value))
-                .collect(),
-            work: PlannedWork::Steps(Vec::new()),
-            instances,
-            refusals: Vec::new(),
-            notes: Vec::new(),
-            setups: Vec::new(),
-            findings,
-            script_images: Vec::new(),
-            job: job.clone(),
-        });
+        let planned = self.job_without_work(job, workflow, prefix)?;
+        self.jobs.push(planned);
         let work = match &job.work {
             JobWork::Steps { steps, .. } => {
                 check_env_for_token(&job.env, &file, &mut refusals);
-                let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
-                planner.origin.clone_from(&self.workflows[workflow].origin);
-                planner.dialect = self.workflows[workflow].workflow.dialect;
-                planner.locked = self.locked_uses(workflow);
-                planner.known = KnownValues::of(&self.jobs[at].instances);
-                let steps = planner.plan(steps)?;
-                self.jobs[at].notes = planner.notes;
-                self.jobs[at].setups = planner.setups;
-                self.jobs[at].findings.extend(planner.findings);
-                let missing = planner.outputs.missing(job, &file);
-                self.jobs[at].findings.extend(missing);
-                self.jobs[at].token_defaults = planner.token_defaults;
-                self.jobs[at].script_images = self.images_of_scripts(job, workflow, &steps);
-                self.check_containers(at, &file, &mut refusals);
-                PlannedWork::Steps(steps)
+                self.plan_steps(at, job, (workflow, &*file), steps, &mut refusals)?
             }
             JobWork::Call {
                 uses,
@@ -186,6 +148,66 @@ impl Builder<'_> {
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// A job whose work is planned once it stands in the plan.
+    fn job_without_work(
+        &mut self,
+        job: &Job,
+        workflow: usize,
+        prefix: &str,
+    ) -> Result<PlannedJob, PlanError> {
+        let instances = self.instances(job);
+        let id_token = self.has_id_token(job, workflow);
+        let findings = self.check_permissions(job, workflow)?.into_iter().collect();
+        Ok(PlannedJob {
+            key: format!("{prefix}{}", job.id),
+            workflow,
+            id_token,
+            permissions: self.permissions(job, workflow),
+            cache_mode: self.own_cache_mode(job, workflow)?,
+            token: None,
+            token_defaults: Vec::new(),
+            needs: job
+                .needs
+                .iter()
+                .map(|need| format!("{prefix}{}", need.value))
+                .collect(),
+            work: PlannedWork::Steps(Vec::new()),
+            instances,
+            refusals: Vec::new(),
+            notes: Vec::new(),
+            setups: Vec::new(),
+            findings,
+            script_images: Vec::new(),
+            job: job.clone(),
+        })
+    }
+
+    /// The steps of the job at `at`, and what is noted of them there.
+    fn plan_steps(
+        &mut self,
+        at: usize,
+        job: &Job,
+        (workflow, file): (usize, &str),
+        steps: &[Step],
+        refusals: &mut Vec<Refusal>,
+    ) -> Result<PlannedWork, PlanError> {
+        let mut planner = StepPlanner::new(self.input, &self.budget, file, refusals);
+        planner.origin.clone_from(&self.workflows[workflow].origin);
+        planner.dialect = self.workflows[workflow].workflow.dialect;
+        planner.locked = self.locked_uses(workflow);
+        planner.known = KnownValues::of(&self.jobs[at].instances);
+        let steps = planner.plan(steps)?;
+        self.jobs[at].notes = planner.notes;
+        self.jobs[at].setups = planner.setups;
+        self.jobs[at].findings.extend(planner.findings);
+        let missing = planner.outputs.missing(job, file);
+        self.jobs[at].findings.extend(missing);
+        self.jobs[at].token_defaults = planner.token_defaults;
+        self.jobs[at].script_images = self.images_of_scripts(job, workflow, &steps);
+        self.check_containers(at, file, refusals);
+        Ok(PlannedWork::Steps(steps))
     }
 
     /// A plan has so many jobs at most.

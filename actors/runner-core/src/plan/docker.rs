@@ -4,7 +4,7 @@ use super::build::Builder;
 use super::input::resolved;
 use super::steps::StepPlanner;
 use super::types::{ActionLocation, DockerAction, Instances, StepKind};
-use super::used_actions::{StepUse, Unusable, join, undeclared};
+use super::used_actions::{ActionRefusal, StepUse, join, undeclared};
 use crate::container::dockerfile::base_images;
 use crate::container::{ImageReference, request};
 use crate::expr::{Context, Data, Scope, Template, Value};
@@ -81,7 +81,7 @@ impl StepPlanner<'_> {
                 None => {
                     let file = config_core::quoted(file);
                     let why = format!("it is made of {file}, which is not in its repository");
-                    return self.unusable(used, Unusable::own(&why));
+                    return self.unusable(used, ActionRefusal::own(&why));
                 }
             },
             DockerImage::Bare(name) => match (read(name), location.stored()) {
@@ -90,7 +90,7 @@ impl StepPlanner<'_> {
                     let why = format!(
                         "it is made of {name}, which is neither a file of its repository nor begins with `docker://`"
                     );
-                    return self.unusable(used, Unusable::own(&why));
+                    return self.unusable(used, ActionRefusal::own(&why));
                 }
                 (bytes, _) => (name.clone(), bytes),
             },

@@ -2,7 +2,7 @@
 //! machines that a file names whatever those come to.
 
 use super::expand::{expand, made_of};
-use super::foreseen_inputs::{KnownInputs, Sureness};
+use super::foreseen_inputs::{Confidence, KnownInputs};
 use super::foreseen_machines::{ForeseenMachine, machines_named};
 use super::likely::decided;
 use super::types::{CalledWorkflow, Instances, JobInstance, Plan, PlannedJob, PlannedWork};
@@ -107,11 +107,11 @@ fn foresee<'p>(
         foreseen.machines = machines(copies, true);
     } else if let Some((copies, sureness)) = by_inputs(&job.job, inputs, &with_inputs) {
         match sureness {
-            Sureness::Sure => {
+            Confidence::Sure => {
                 foreseen.machines = machines(&copies, true);
                 foreseen.copies = copies;
             }
-            Sureness::Likely => {
+            Confidence::Likely => {
                 let (named, is_complete) = machines_named(&job.job, inputs, contexts);
                 // What is likely of them may be other things than their labels.
                 match named.iter().any(|machine| machine.is_sure) {
@@ -147,8 +147,8 @@ fn by_inputs(
     job: &Job,
     inputs: &KnownInputs,
     with_inputs: &Contexts,
-) -> Option<(Vec<JobInstance>, Sureness)> {
-    let mut sureness = Some(Sureness::Sure);
+) -> Option<(Vec<JobInstance>, Confidence)> {
+    let mut sureness = Some(Confidence::Sure);
     made_of(job, &mut |expr| {
         sureness = sureness.and_then(|before| Some(before.min(of_copies(expr, inputs)?)));
     });
@@ -157,7 +157,7 @@ fn by_inputs(
 }
 
 /// How sure an expression is that may name the job's own matrix.
-fn of_copies(expr: &Expr, inputs: &KnownInputs) -> Option<Sureness> {
+fn of_copies(expr: &Expr, inputs: &KnownInputs) -> Option<Confidence> {
     inputs.sureness(expr, &[Context::Matrix, Context::Strategy])
 }
 
@@ -169,7 +169,7 @@ fn is_left_out(
 ) -> bool {
     let is_known = |expr: &Expr| {
         let is_plain = !calls(expr, |it| it.is_status() || it == Function::HashFiles);
-        is_plain && inputs.sureness(expr, &[]) == Some(Sureness::Sure)
+        is_plain && inputs.sureness(expr, &[]) == Some(Confidence::Sure)
     };
     let condition = condition.map(Condition::expr);
     // What is decided is what holds after success.

@@ -10,7 +10,7 @@ use crate::workflow::{InputSpec, Workflow};
 
 /// How sure a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sureness {
+pub(super) enum Confidence {
     /// Whoever starts the run may choose another.
     Likely,
     /// It is this in every run.
@@ -20,7 +20,7 @@ pub(super) enum Sureness {
 /// Inputs with their values; those that are not known are absent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownInputs {
-    known: Vec<(String, Value, Sureness)>,
+    known: Vec<(String, Value, Confidence)>,
     /// Whether it has others.
     has_more: bool,
 }
@@ -37,7 +37,7 @@ impl KnownInputs {
             }
             let default = inputs.default_of(spec, contexts);
             match default.filter(|_| !spec.required || spec.default.is_some()) {
-                Some((value, _)) => inputs.add(&spec.name, value, Sureness::Likely),
+                Some((value, _)) => inputs.add(&spec.name, value, Confidence::Likely),
                 None => inputs.has_more = true,
             }
         }
@@ -64,7 +64,7 @@ impl KnownInputs {
         };
         let given_as = |template: &Template| {
             let expressions = template.expressions().map(|expr| outer.sureness(expr, own));
-            let sureness = expressions.min().unwrap_or(Some(Sureness::Sure))?;
+            let sureness = expressions.min().unwrap_or(Some(Confidence::Sure))?;
             let value = template.value(&Scope::new(&contexts)).ok()?;
             Some((value, sureness))
         };
@@ -91,7 +91,7 @@ impl KnownInputs {
     /// The same without what is only likely.
     pub(super) fn sure_ones(&self) -> Self {
         let known = self.known.iter().cloned();
-        let known: Vec<_> = known.filter(|(_, _, it)| *it == Sureness::Sure).collect();
+        let known: Vec<_> = known.filter(|(_, _, it)| *it == Confidence::Sure).collect();
         Self {
             has_more: self.has_more || known.len() < self.known.len(),
             known,
@@ -109,8 +109,8 @@ impl KnownInputs {
 
     /// How sure the value of an expression is that refers to nothing but inputs, the event, and
     /// contexts that the caller has; `None` where it is not known.
-    pub(super) fn sureness(&self, expr: &Expr, others: &[Context]) -> Option<Sureness> {
-        let mut sureness = Some(Sureness::Sure);
+    pub(super) fn sureness(&self, expr: &Expr, others: &[Context]) -> Option<Confidence> {
+        let mut sureness = Some(Confidence::Sure);
         expr.chains(&mut |chain| {
             let found = match chain.context {
                 Context::Inputs => match chain.name(0) {
@@ -119,32 +119,32 @@ impl KnownInputs {
                     None => self.known.iter().map(|(_, _, it)| *it).min(),
                 },
                 // Of the example, a push to `main`.
-                Context::Github => Some(Sureness::Likely),
-                context => others.contains(&context).then_some(Sureness::Sure),
+                Context::Github => Some(Confidence::Likely),
+                context => others.contains(&context).then_some(Confidence::Sure),
             };
             sureness = sureness.and_then(|before| Some(before.min(found?)));
         });
         sureness
     }
 
-    fn find(&self, name: &str) -> Option<Sureness> {
+    fn find(&self, name: &str) -> Option<Confidence> {
         let mut known = self.known.iter();
         let found = known.find(|(known, ..)| known.eq_ignore_ascii_case(name));
         found.map(|(_, _, sureness)| *sureness)
     }
 
-    fn add(&mut self, name: &str, value: Value, sureness: Sureness) {
+    fn add(&mut self, name: &str, value: Value, sureness: Confidence) {
         self.known.push((name.to_owned(), value, sureness));
     }
 
     /// What an input is that nobody gives.
-    fn default_of(&self, spec: &InputSpec, contexts: &Contexts) -> Option<(Value, Sureness)> {
+    fn default_of(&self, spec: &InputSpec, contexts: &Contexts) -> Option<(Value, Confidence)> {
         let Some(template) = &spec.default else {
             let value = typed(None, &spec.kind, &spec.name).ok()?;
-            return Some((value, Sureness::Sure));
+            return Some((value, Confidence::Sure));
         };
         let expressions = template.expressions().map(|expr| self.sureness(expr, &[]));
-        let sureness = expressions.min().unwrap_or(Some(Sureness::Sure))?;
+        let sureness = expressions.min().unwrap_or(Some(Confidence::Sure))?;
         let contexts = contexts.clone().with(Context::Inputs, self.values());
         let value = template.value(&Scope::new(&contexts)).ok()?;
         let value = typed(Some(value), &spec.kind, &spec.name).ok()?;

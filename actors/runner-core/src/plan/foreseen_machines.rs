@@ -2,7 +2,7 @@
 //! are written out, and those that the constant values of its matrix give.
 
 use super::expand::{group, labels};
-use super::foreseen_inputs::{KnownInputs, Sureness};
+use super::foreseen_inputs::{Confidence, KnownInputs};
 use super::matrix::{combinations, includes};
 use crate::expr::{Chain, Context, Contexts, Data, Expr, Object, Scope, Value};
 use crate::workflow::{Job, JobWork};
@@ -26,18 +26,18 @@ pub(super) fn machines_named(
     inputs: &KnownInputs,
     contexts: &Contexts,
 ) -> (Vec<ForeseenMachine>, bool) {
-    let sure = ValueSources::new(&inputs.sure_ones(), contexts, Sureness::Sure).machines(job);
+    let sure = ValueSources::new(&inputs.sure_ones(), contexts, Confidence::Sure).machines(job);
     if !sure.0.is_empty() {
         return sure;
     }
-    ValueSources::new(inputs, contexts, Sureness::Likely).machines(job)
+    ValueSources::new(inputs, contexts, Confidence::Likely).machines(job)
 }
 
 /// What values are taken from.
 struct ValueSources<'i> {
     inputs: &'i KnownInputs,
     contexts: Contexts,
-    least: Sureness,
+    least: Confidence,
 }
 
 /// A matrix with what is not known of it marked.
@@ -52,7 +52,7 @@ struct PartialMatrix {
 }
 
 impl<'i> ValueSources<'i> {
-    fn new(inputs: &'i KnownInputs, contexts: &Contexts, least: Sureness) -> Self {
+    fn new(inputs: &'i KnownInputs, contexts: &Contexts, least: Confidence) -> Self {
         let contexts = contexts.clone().with(Context::Inputs, inputs.values());
         Self {
             inputs,
@@ -105,7 +105,7 @@ impl<'i> ValueSources<'i> {
         (!labels.is_empty()).then(|| ForeseenMachine {
             labels,
             group: None,
-            is_sure: self.least == Sureness::Sure,
+            is_sure: self.least == Confidence::Sure,
         })
     }
 
@@ -139,7 +139,7 @@ impl<'i> ValueSources<'i> {
                 .ok()
                 .or_else(|| group.is_some().then(Vec::new))?,
             group,
-            is_sure: self.least == Sureness::Sure,
+            is_sure: self.least == Confidence::Sure,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::build::Builder;
 use super::locked_uses::LockedUses;
 use super::steps::StepPlanner;
-use super::used_actions::{StepUse, Unusable};
+use super::used_actions::{ActionRefusal, StepUse};
 use crate::actions::{ActionReference, LockedAction, WORKFLOW_LOCK};
 use crate::workflow::Need;
 
@@ -30,10 +30,10 @@ impl Builder<'_> {
 
 impl StepPlanner<'_> {
     /// Why a `uses` cannot be used: the lock file of the workflow does not let it.
-    pub(super) fn locked_out(&self, uses: &str) -> Option<Unusable> {
+    pub(super) fn locked_out(&self, uses: &str) -> Option<ActionRefusal> {
         let reference = uses.parse().ok()?;
         let fault = self.locked.fault(&reference);
-        fault.map(|reason| Unusable::own(&reason))
+        fault.map(|reason| ActionRefusal::own(&reason))
     }
 
     /// What the store has for a reference, at the commit that the workflow is locked to.
@@ -47,8 +47,8 @@ impl StepPlanner<'_> {
         reference: &ActionReference,
         need: Need,
         reason: String,
-    ) -> Unusable {
-        Unusable {
+    ) -> ActionRefusal {
+        ActionRefusal {
             need,
             reason,
             locked: self.locked.name_to_add(reference),

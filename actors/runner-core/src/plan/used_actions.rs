@@ -25,14 +25,14 @@ pub(super) struct StepUse<'a> {
 }
 
 /// Why an action cannot be used: the job is refused.
-pub(super) struct Unusable {
+pub(super) struct ActionRefusal {
     pub(super) need: Need,
     pub(super) reason: String,
     /// What to add to the store, where that is not what the file names.
     pub(super) locked: Option<String>,
 }
 
-impl Unusable {
+impl ActionRefusal {
     pub(super) fn own(reason: &str) -> Self {
         Self {
             need: Need::OwnFiles,
@@ -61,7 +61,7 @@ impl StepPlanner<'_> {
         if uses.contains("${{") {
             let reason =
                 "which action an expression names is not known before the run: write it out";
-            return Ok(self.unusable(used, Unusable::feature(reason)));
+            return Ok(self.unusable(used, ActionRefusal::feature(reason)));
         }
         // `$/path` is the repository of the file itself, which may be an action's.
         let own = uses.strip_prefix("$/");
@@ -80,7 +80,7 @@ impl StepPlanner<'_> {
         if !uses.contains('@') {
             let reason =
                 "it names no version: Gitea and Forgejo run the file, and such a job fails";
-            return Ok(self.unusable(used, Unusable::own(reason)));
+            return Ok(self.unusable(used, ActionRefusal::own(reason)));
         }
         if let Some(why) = self.locked_out(uses) {
             return Ok(self.unusable(used, why));
@@ -140,7 +140,7 @@ impl StepPlanner<'_> {
     }
 
     /// The step's job is refused.
-    pub(super) fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
+    pub(super) fn unusable(&mut self, used: StepUse<'_>, why: ActionRefusal) -> StepKind {
         let feature = format!("uses: {}", used.uses);
         if self.runs == Some(false) && matches!(why.need, Need::Action(_)) {
             let reason =
@@ -194,7 +194,7 @@ impl StepPlanner<'_> {
     fn local(&mut self, uses: &str, used: StepUse<'_>) -> Result<StepKind, PlanError> {
         let used = StepUse { uses, ..used };
         let Some(directory) = local_folder(uses) else {
-            let why = Unusable::own(
+            let why = ActionRefusal::own(
                 "an action lies inside the repository, or in a folder beside the checkout",
             );
             return Ok(self.unusable(used, why));
@@ -206,7 +206,7 @@ impl StepPlanner<'_> {
             if self.workspace_changes {
                 return Ok(self.deferred(used));
             }
-            let why = Unusable::own("no step before it puts a folder beside the checkout");
+            let why = ActionRefusal::own("no step before it puts a folder beside the checkout");
             return Ok(self.unusable(used, why));
         }
         let files = self.input.files;
@@ -218,7 +218,7 @@ impl StepPlanner<'_> {
             if self.workspace_changes {
                 return Ok(self.deferred(used));
             }
-            let why = Unusable::own("there is no action.yml in that folder of the commit");
+            let why = ActionRefusal::own("there is no action.yml in that folder of the commit");
             return Ok(self.unusable(used, why));
         };
         if let Some(why) = self.too_large(&bytes) {
@@ -238,7 +238,7 @@ impl StepPlanner<'_> {
         path: &str,
     ) -> Result<StepKind, PlanError> {
         let Some(directory) = inside(path) else {
-            let why = Unusable::own("an action lies inside its repository");
+            let why = ActionRefusal::own("an action lies inside its repository");
             return Ok(self.unusable(used, why));
         };
         if let Some(why) = self.too_deep() {
@@ -252,7 +252,7 @@ impl StepPlanner<'_> {
                 let location = ActionLocation::Stored(Box::new(origin));
                 return Ok(self.bare_dockerfile(used, location, directory, &bytes));
             }
-            let why = Unusable::feature(&format!(
+            let why = ActionRefusal::feature(&format!(
                 "{}@{} has no action.yml in that folder",
                 origin.repository, origin.reference
             ));
@@ -267,7 +267,7 @@ impl StepPlanner<'_> {
             Err(wrong) => {
                 let wrong = wrong.to_string();
                 let first = wrong.lines().next().unwrap_or_default();
-                let why = Unusable::feature(&format!("its file is wrong: {first}"));
+                let why = ActionRefusal::feature(&format!("its file is wrong: {first}"));
                 return Ok(self.unusable(used, why));
             }
         };
@@ -302,7 +302,7 @@ impl StepPlanner<'_> {
             }
             ActionRuns::Other(using) => {
                 let reason = format!("it runs with {}, which nothing here does", quoted(&using));
-                Ok(self.unusable(used, Unusable::feature(&reason)))
+                Ok(self.unusable(used, ActionRefusal::feature(&reason)))
             }
             ActionRuns::Node(runs) => {
                 if own && runs.pre.is_some() {
@@ -396,14 +396,15 @@ impl StepPlanner<'_> {
         }
     }
 
-    fn too_deep(&self) -> Option<Unusable> {
+    fn too_deep(&self) -> Option<ActionRefusal> {
         let deep = self.depth >= MAX_ACTION_DEPTH || self.count > MAX_STEPS;
-        deep.then(|| Unusable::feature("actions use each other too deep"))
+        deep.then(|| ActionRefusal::feature("actions use each other too deep"))
     }
 
-    fn too_large(&self, bytes: &[u8]) -> Option<Unusable> {
+    fn too_large(&self, bytes: &[u8]) -> Option<ActionRefusal> {
         let fits = spend(self.budget, bytes.len());
-        (!fits).then(|| Unusable::feature("the files the workflow uses are too large together"))
+        (!fits)
+            .then(|| ActionRefusal::feature("the files the workflow uses are too large together"))
     }
 }
 

@@ -11,9 +11,9 @@ use crate::command::Annotation;
 
 /// What the lines of a problem have said so far, by the names of the groups.
 #[derive(Debug, Clone, Default)]
-struct Captured(Vec<(&'static str, String)>);
+struct CapturedFields(Vec<(&'static str, String)>);
 
-impl Captured {
+impl CapturedFields {
     fn with(&self, groups: &Groups, found: &Captures<'_>) -> Self {
         let mut all = self.clone();
         for (name, group) in groups.named() {
@@ -37,7 +37,7 @@ impl Captured {
 #[derive(Debug)]
 struct Progress {
     matcher: Arc<ProblemMatcher>,
-    states: Vec<Option<Captured>>,
+    states: Vec<Option<CapturedFields>>,
 }
 
 /// Finds problems in the lines of one stream.
@@ -101,10 +101,10 @@ impl Progress {
     }
 
     /// All that is known, where the line ends a problem.
-    fn line(&mut self, line: &str) -> Option<Captured> {
+    fn line(&mut self, line: &str) -> Option<CapturedFields> {
         let empty = vec![None; self.states.len()];
         let before = std::mem::replace(&mut self.states, empty);
-        let begun = Some(Captured::default());
+        let begun = Some(CapturedFields::default());
         // The last pattern first: a line that ends a problem does not begin another.
         for (index, pattern) in self.matcher.patterns.iter().enumerate().rev() {
             let before = index.checked_sub(1).map_or(&begun, |at| &before[at]);
@@ -127,7 +127,7 @@ impl Progress {
     }
 }
 
-fn annotation(matcher: &ProblemMatcher, captured: &Captured) -> Option<Annotation> {
+fn annotation(matcher: &ProblemMatcher, captured: &CapturedFields) -> Option<Annotation> {
     let level = match captured.get("severity") {
         Some(text) => severity(text)?,
         None => matcher.severity,

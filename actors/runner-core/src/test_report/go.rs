@@ -32,7 +32,7 @@ struct Event<'a> {
 
 /// A test, or a package where the name is empty.
 #[derive(Default)]
-struct Running {
+struct RunningTest {
     output: String,
     ended: Option<usize>,
     /// It has subtests, of which so many are bad.
@@ -42,7 +42,7 @@ struct Running {
 
 #[derive(Default)]
 struct Parser {
-    running: HashMap<(String, String), Running>,
+    running: HashMap<(String, String), RunningTest>,
     /// In the order they began.
     order: Vec<(String, String)>,
     builds: HashMap<String, String>,

@@ -32,7 +32,7 @@ pub use limits::{
 pub use location::SourceFiles;
 pub use markdown::summary;
 pub use report_globs::{ReportFile, ReportGlobs};
-pub use settings::{Quarantined, TestSettings};
+pub use settings::{QuarantinedTest, TestSettings};
 pub use types::{ReportFormat, TestCase, TestCounts, TestFailure, TestOutcome, TestReport};
 
 /// Reads a report, whatever its format.

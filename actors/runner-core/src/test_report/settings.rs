@@ -16,7 +16,7 @@ pub struct TestSettings {
     /// tests in quarantine only.
     pub quarantine_forgives: bool,
     /// Tests in quarantine.
-    pub quarantine: Vec<Quarantined>,
+    pub quarantine: Vec<QuarantinedTest>,
 }
 
 impl Default for TestSettings {
@@ -32,7 +32,7 @@ impl Default for TestSettings {
 
 /// A test in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quarantined {
+pub struct QuarantinedTest {
     /// `suite > name`; `*` stands for anything.
     pub test: String,
     /// Only in jobs of this name; `*` stands for anything.
@@ -66,7 +66,7 @@ impl TestSettings {
 
     /// Why a test of a job is in quarantine on a day; an entry whose last day is over is none.
     #[must_use]
-    pub fn quarantine(&self, test: &str, job: &str, today: Date) -> Option<&Quarantined> {
+    pub fn quarantine(&self, test: &str, job: &str, today: Date) -> Option<&QuarantinedTest> {
         let mut entries = self.quarantine.iter();
         entries.find(|entry| {
             entry.until >= today
@@ -111,7 +111,7 @@ fn report(item: &Item<'_>) -> Option<String> {
     })
 }
 
-fn quarantined(item: &Item<'_>) -> Option<Quarantined> {
+fn quarantined(item: &Item<'_>) -> Option<QuarantinedTest> {
     item.fields("a test in quarantine", ENTRY_KEYS, |fields| {
         let test = fields.required("test", |item| {
             item.parsed(|text| {
@@ -132,7 +132,7 @@ fn quarantined(item: &Item<'_>) -> Option<Quarantined> {
                 text.parse().map_err(|_| ValueError::new(wrong))
             })
         });
-        Some(Quarantined {
+        Some(QuarantinedTest {
             test: test?,
             job,
             reason: reason?,

@@ -7,7 +7,7 @@ use super::availability::{ACTION_CONDITION, ACTION_TEXT};
 use super::dialect::Dialect;
 use super::docker_runs::DockerRuns;
 use super::fields::Fields;
-use super::parse::{Parsed, read_file};
+use super::parse::{ParsedFile, read_file};
 use super::reader::Reader;
 use super::step::{StepHost, read_all};
 use super::trigger_types::{InputKind, InputSpec};
@@ -77,9 +77,9 @@ pub fn parse_action(
     file: &str,
     bytes: &[u8],
     dialect: Dialect,
-) -> Result<Parsed<Action>, Diagnostics> {
+) -> Result<ParsedFile<Action>, Diagnostics> {
     read_file(file, bytes, dialect, |reader, root| {
-        action(reader, file, root, Strictness::Known)
+        action(reader, file, root, ExtraKeys::Known)
     })
 }
 
@@ -92,22 +92,22 @@ pub fn parse_stored_action(
     file: &str,
     bytes: &[u8],
     dialect: Dialect,
-) -> Result<Parsed<Action>, Diagnostics> {
+) -> Result<ParsedFile<Action>, Diagnostics> {
     read_file(file, bytes, dialect, |reader, root| {
-        action(reader, file, root, Strictness::Any)
+        action(reader, file, root, ExtraKeys::Any)
     })
 }
 
 /// Which keys may stand beside those that mean something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Strictness {
+enum ExtraKeys {
     /// Only documented ones.
     Known,
     /// Any.
     Any,
 }
 
-impl Strictness {
+impl ExtraKeys {
     fn fields<'n>(
         self,
         reader: &Reader<'_>,
@@ -140,7 +140,7 @@ impl Strictness {
     }
 }
 
-fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: Strictness) -> Option<Action> {
+fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -> Option<Action> {
     let known = [
         "name",
         "author",
@@ -251,7 +251,7 @@ fn node_runs(reader: &Reader<'_>, node: &Node, major: u32) -> Option<NodeRuns> {
     })
 }
 
-fn input(reader: &Reader<'_>, entry: &Entry, strictness: Strictness) -> Option<InputSpec> {
+fn input(reader: &Reader<'_>, entry: &Entry, strictness: ExtraKeys) -> Option<InputSpec> {
     let spec = |required, default, deprecated| InputSpec {
         name: entry.key.clone(),
         description: deprecated,
@@ -289,7 +289,7 @@ fn output(
     reader: &Reader<'_>,
     entry: &Entry,
     composite: bool,
-    strictness: Strictness,
+    strictness: ExtraKeys,
 ) -> Option<(String, Template)> {
     if !composite && entry.value.is_null() {
         return None;

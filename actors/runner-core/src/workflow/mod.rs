@@ -45,7 +45,7 @@ pub use dialect::Dialect;
 pub use docker_runs::{DockerImage, DockerRuns, DockerStage};
 pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;
-pub use parse::{Parsed, parse, parse_as};
+pub use parse::{ParsedFile, parse, parse_as};
 pub use permissions::{PermissionLevel, Permissions};
 pub use trigger_types::{
     CallTrigger, EventTrigger, InputKind, InputSpec, PullRequestTrigger, PushTrigger, SecretSpec,

@@ -16,7 +16,7 @@ use crate::yaml::{self, MergeKeys, Node};
 
 /// A file that was read, and what is odd about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parsed<T> {
+pub struct ParsedFile<T> {
     /// What it says.
     pub value: T,
     /// Warnings only.
@@ -28,7 +28,7 @@ pub struct Parsed<T> {
 /// # Errors
 /// Every mistake in it, with line, column and, where a name is nearly right, the name that was
 /// meant.
-pub fn parse(file: &str, bytes: &[u8]) -> Result<Parsed<Workflow>, Diagnostics> {
+pub fn parse(file: &str, bytes: &[u8]) -> Result<ParsedFile<Workflow>, Diagnostics> {
     parse_as(file, bytes, Dialect::of_file(file))
 }
 
@@ -40,7 +40,7 @@ pub fn parse_as(
     file: &str,
     bytes: &[u8],
     dialect: Dialect,
-) -> Result<Parsed<Workflow>, Diagnostics> {
+) -> Result<ParsedFile<Workflow>, Diagnostics> {
     read_file(file, bytes, dialect, |reader, root| {
         workflow(reader, file, root)
     })
@@ -52,7 +52,7 @@ pub(super) fn read_file<T>(
     bytes: &[u8],
     dialect: Dialect,
     read: impl FnOnce(&Reader<'_>, &Node) -> Option<T>,
-) -> Result<Parsed<T>, Diagnostics> {
+) -> Result<ParsedFile<T>, Diagnostics> {
     // Only `\n` ends a line for everything that follows.
     let text = SourceText::read(file, bytes)?;
     let loaded = yaml::load(&text, merge_keys(dialect)).map_err(|error| {
@@ -67,7 +67,7 @@ pub(super) fn read_file<T>(
     let value = read(&reader, &loaded.root);
     let found = reader.finish();
     match value {
-        Some(value) if !found.has_errors() => Ok(Parsed {
+        Some(value) if !found.has_errors() => Ok(ParsedFile {
             value,
             warnings: found,
         }),

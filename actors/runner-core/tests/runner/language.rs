@@ -7,9 +7,9 @@ use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Context, Contexts, Expr, Scope, Value};
 use runner_core::plan::{PlanInput, combinations, plan};
 use runner_core::prepare::env_values;
-use runner_core::workflow::{Parsed, Workflow, parse};
+use runner_core::workflow::{ParsedFile, Workflow, parse};
 
-fn read(text: &str) -> Parsed<Workflow> {
+fn read(text: &str) -> ParsedFile<Workflow> {
     parse("ci.yml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 

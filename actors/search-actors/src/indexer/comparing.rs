@@ -7,10 +7,10 @@ use search_engine::index::{Durability, SourceIndex};
 use search_engine::sync::{Comparison, Plan, SyncReport};
 use search_engine::walk::{RootDirectory, WalkOptions};
 
-use super::document_sink::{KnownInIndex, Written};
+use super::document_sink::{KnownInIndex, WriteSummary};
 use super::index_loop::{IndexLoop, IndexLoopError};
 use super::mounts::Mounts;
-use super::poll_pace::{Compared, Trigger};
+use super::poll_pace::{ComparisonResult, Trigger};
 use crate::skips::SkippedFiles;
 
 impl IndexLoop {
@@ -21,7 +21,7 @@ impl IndexLoop {
         root: &RootDirectory,
         mounts: &mut Mounts,
         trigger: Trigger,
-    ) -> Result<Compared, IndexLoopError> {
+    ) -> Result<ComparisonResult, IndexLoopError> {
         let is_asked = trigger == Trigger::Asked;
         let mut one_at_a_time = is_asked.then(|| self.settings.bulk.lock());
         if is_asked {
@@ -35,7 +35,7 @@ impl IndexLoop {
             one_at_a_time = self.settings.bulk.try_lock();
             // Changes that are told of do not wait for another source. It is polled again.
             if one_at_a_time.is_none() {
-                return Ok(Compared::unwritten(took));
+                return Ok(ComparisonResult::unwritten(took));
             }
         }
         let (report, written) = self.carry_out(index, root, plan, (&options, !is_asked))?;
@@ -44,11 +44,11 @@ impl IndexLoop {
             .with(|status| status.state == SourceState::Ready);
         if is_shown && !written.any {
             self.note_skips(SkippedFiles::of(report.left_out));
-            return Ok(Compared::unwritten(took));
+            return Ok(ComparisonResult::unwritten(took));
         }
         self.finish_comparison(index, (report, written), mounts.missing(root))?;
         drop(one_at_a_time);
-        Ok(Compared {
+        Ok(ComparisonResult {
             took,
             has_written: true,
         })
@@ -84,7 +84,7 @@ impl IndexLoop {
     pub(super) fn finish_comparison(
         &self,
         index: &mut SourceIndex,
-        (report, written): (SyncReport, Written),
+        (report, written): (SyncReport, WriteSummary),
         missing: Option<String>,
     ) -> Result<(), IndexLoopError> {
         let snapshot = index.commit(Durability::Synced)?;

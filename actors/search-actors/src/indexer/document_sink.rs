@@ -31,7 +31,7 @@ pub(crate) struct DocumentSink<'a> {
 
 /// What a sink was given.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WriteSummary {
     /// What has changed and is not committed yet.
     pub(crate) changed: ChangedDocuments,
     /// Whether anything has.
@@ -58,8 +58,8 @@ impl<'a> DocumentSink<'a> {
     }
 
     /// What it was given.
-    pub(crate) fn into_written(self) -> Written {
-        Written {
+    pub(crate) fn into_written(self) -> WriteSummary {
+        WriteSummary {
             changed: self.changed,
             any: self.has_written,
         }

@@ -23,7 +23,7 @@ use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
 use super::concepts::SourceLearning;
-use super::document_sink::{DocumentSink, Written};
+use super::document_sink::{DocumentSink, WriteSummary};
 use super::mounts::Mounts;
 use super::poll_pace::{PollPace, Trigger};
 use super::settings::IndexerSettings;
@@ -362,7 +362,7 @@ impl IndexLoop {
         root: &dyn SourceFiles,
         plan: Plan,
         (walk, tells): (&WalkOptions, bool),
-    ) -> Result<(SyncReport, Written), IndexLoopError> {
+    ) -> Result<(SyncReport, WriteSummary), IndexLoopError> {
         let options = SyncOptions {
             cancel: self.cancel_flag(),
             extraction: self.extraction(root),

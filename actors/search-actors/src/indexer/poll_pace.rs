@@ -21,14 +21,14 @@ pub(super) enum Trigger {
 
 /// What a comparison was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Compared {
+pub(super) struct ComparisonResult {
     /// How long it took to look at the source, without what was read then.
     pub(super) took: Duration,
     /// Whether the index was written.
     pub(super) has_written: bool,
 }
 
-impl Compared {
+impl ComparisonResult {
     /// Nothing was written.
     pub(super) fn unwritten(took: Duration) -> Self {
         Self {

@@ -33,7 +33,7 @@ pub fn source_git() -> Git {
 }
 
 /// What is followed, and how far.
-struct Followed {
+struct FollowedRevision {
     revision: Revision,
     /// The commit that the index is in step with.
     at: Arc<RevisionFiles>,
@@ -100,7 +100,7 @@ impl IndexLoop {
     fn follow_revision(
         &self,
         index: &mut SourceIndex,
-        mut followed: Followed,
+        mut followed: FollowedRevision,
     ) -> Result<LoopExit, IndexLoopError> {
         let mut unsynced: Option<Instant> = None;
         let mut merger = Merger::new();
@@ -146,7 +146,7 @@ impl IndexLoop {
     fn look_again(
         &self,
         index: &mut SourceIndex,
-        followed: &mut Followed,
+        followed: &mut FollowedRevision,
         compares: bool,
     ) -> Result<bool, IndexLoopError> {
         let stamp = followed.revision.stamp();
@@ -233,12 +233,12 @@ impl IndexLoop {
     }
 }
 
-fn first_look(files: &LocalFiles, name: &str) -> Result<Followed, RevisionError> {
+fn first_look(files: &LocalFiles, name: &str) -> Result<FollowedRevision, RevisionError> {
     let revision = Revision::open(&source_git(), &files.folder, name)?;
     let revision = revision.with_max_file_bytes(files.max_file_size.bytes());
     let stamp = revision.stamp();
     let at = Arc::new(revision.files()?);
-    Ok(Followed {
+    Ok(FollowedRevision {
         revision,
         at,
         stamp,

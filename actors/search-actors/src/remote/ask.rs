@@ -5,7 +5,7 @@ use std::time::Duration;
 use config_core::Secret;
 use search_core::role::{Community, Haystack, Source, Tasks};
 use search_sources_core::remote::{self, Ask, ForgeApi, ForgeQuestion};
-use search_sources_core::{Parsed, SourceDataError};
+use search_sources_core::{ParsedItems, SourceDataError};
 
 use crate::remote::mcp::McpEndpoint;
 use crate::remote::names::{NamesKind, documentation};
@@ -42,7 +42,7 @@ pub(crate) struct QueryTarget {
 
 /// What an answer held.
 pub(crate) struct Answer {
-    pub(crate) parsed: Parsed,
+    pub(crate) parsed: ParsedItems,
     /// For how long the server wants to be left alone.
     pub(crate) pause: Option<Duration>,
 }
@@ -191,7 +191,7 @@ impl QueryTarget {
             }
             _ => answers
                 .pop()
-                .map_or_else(Parsed::default, |(_, answer)| answer.parsed),
+                .map_or_else(ParsedItems::default, |(_, answer)| answer.parsed),
         };
         Answer { parsed, pause }
     }
@@ -234,7 +234,7 @@ impl QueryTarget {
             Kind::ClickUp(_) => remote::clickup(body)?.0,
             Kind::HackerNews => remote::hacker_news(body)?,
             Kind::Elastic(_, fields) => remote::elastic(fields, body)?,
-            Kind::Mcp(_) | Kind::NameList(_) => Parsed::default(),
+            Kind::Mcp(_) | Kind::NameList(_) => ParsedItems::default(),
         };
         Ok(Answer { parsed, pause })
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use search_sources_core::Parsed;
+use search_sources_core::ParsedItems;
 
 /// Answers kept, the oldest go first.
 const MAX_ENTRIES: usize = 64;
@@ -20,12 +20,12 @@ struct Entry {
     words: String,
     limit: usize,
     until: Instant,
-    answer: Rc<Parsed>,
+    answer: Rc<ParsedItems>,
 }
 
 impl Cache {
     /// A fresh answer to the same words, for at least as many items.
-    pub(crate) fn get(&self, words: &str, limit: usize, now: Instant) -> Option<Rc<Parsed>> {
+    pub(crate) fn get(&self, words: &str, limit: usize, now: Instant) -> Option<Rc<ParsedItems>> {
         let found = self
             .entries
             .iter()
@@ -38,7 +38,7 @@ impl Cache {
         &mut self,
         words: &str,
         limit: usize,
-        answer: Rc<Parsed>,
+        answer: Rc<ParsedItems>,
         now: Instant,
         fresh: Duration,
     ) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use http_clients::http::{HttpClient, Request, Response};
 use search_core::role::{Community, FolderOrUrl};
 use search_sources_core::docs::{devdocs_names, rustdoc_names, sphinx_names};
-use search_sources_core::{Item, Parsed, SourceDataError};
+use search_sources_core::{Item, ParsedItems, SourceDataError};
 use url::Url;
 
 use crate::remote::error::RemoteError;
@@ -42,7 +42,7 @@ pub(crate) struct NameList {
     kind: NamesKind,
     base: String,
     http: HttpClient,
-    kept: RefCell<Option<(Instant, Rc<Parsed>)>>,
+    kept: RefCell<Option<(Instant, Rc<ParsedItems>)>>,
 }
 
 impl NameList {
@@ -61,15 +61,15 @@ impl NameList {
         words: &str,
         limit: usize,
         deadline: Duration,
-    ) -> Result<Parsed, RemoteError> {
+    ) -> Result<ParsedItems, RemoteError> {
         let names = self.names(deadline).await?;
-        Ok(Parsed {
+        Ok(ParsedItems {
             items: best(&names.items, words, limit),
             skipped: names.skipped.clone(),
         })
     }
 
-    async fn names(&self, deadline: Duration) -> Result<Rc<Parsed>, RemoteError> {
+    async fn names(&self, deadline: Duration) -> Result<Rc<ParsedItems>, RemoteError> {
         let kept = self.kept.borrow().clone();
         if let Some((_, names)) = kept.filter(|(at, _)| at.elapsed() < NAMES_TTL) {
             return Ok(names);
@@ -92,7 +92,7 @@ impl NameList {
         Ok(names)
     }
 
-    fn read(&self, response: &Response) -> Result<Parsed, SourceDataError> {
+    fn read(&self, response: &Response) -> Result<ParsedItems, SourceDataError> {
         match self.kind {
             NamesKind::Sphinx => sphinx_names(&self.base, &response.body),
             NamesKind::Rustdoc => rustdoc_names(&self.base, &response.text()),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// First pause after a failure; it doubles with each in a row.
-const FIRST: Duration = Duration::from_secs(1);
+const FIRST_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Longest pause of our own; a server may ask for more.
 const MAX_OWN_PAUSE: Duration = Duration::from_secs(60);
 /// The longest a server is believed.
@@ -26,7 +26,7 @@ impl HostBackoff {
 
     /// A failure that may pass; `asked` is what the server wants.
     pub(crate) fn failed(&mut self, now: Instant, asked: Option<Duration>, reason: String) {
-        let own = FIRST
+        let own = FIRST_RETRY_DELAY
             .saturating_mul(1 << self.failures.min(6))
             .min(MAX_OWN_PAUSE);
         self.failures = self.failures.saturating_add(1);

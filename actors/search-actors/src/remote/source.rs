@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use http_clients::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
 use search_core::role::Haystack;
 use search_sources_core::remote::Ask;
-use search_sources_core::{Item, Parsed};
+use search_sources_core::{Item, ParsedItems};
 
 use crate::remote::ask::{Answer, Kind, QueryTarget, place};
 use crate::remote::cache::Cache;
@@ -150,7 +150,7 @@ impl RemoteSource {
         &self,
         words: &str,
         limit: usize,
-    ) -> Result<(Rc<Parsed>, Option<Duration>), RemoteError> {
+    ) -> Result<(Rc<ParsedItems>, Option<Duration>), RemoteError> {
         let answer = match &self.peer {
             QueriedServer::Http(place, http) => {
                 ask_http(place, http, words, limit, self.deadline).await?
@@ -235,7 +235,7 @@ async fn ask_once(
     Ok(place.read(&response.text())?)
 }
 
-fn found(answer: &Parsed, limit: usize, cached: bool) -> RemoteItems {
+fn found(answer: &ParsedItems, limit: usize, cached: bool) -> RemoteItems {
     RemoteItems {
         items: answer.items.iter().take(limit).cloned().collect(),
         skipped: answer.skipped.count,

@@ -24,7 +24,7 @@ use super::concept_taking::ConceptTaking;
 use super::error::SnapshotError;
 use super::inspect::published_parts;
 use super::place::SnapshotPlace;
-use super::unattended::Attendance;
+use super::unattended::PointerAges;
 use super::unit::{PointerRead, Unit};
 use super::view::{SnapshotView, lay_out_concepts, open_view};
 use crate::changed_documents::ChangedDocuments;
@@ -66,7 +66,7 @@ pub(crate) struct SnapshotFollower<C> {
     had_whole: bool,
     concepts: ConceptTaking,
     /// Whether somebody publishes what is followed.
-    attendance: Attendance,
+    attendance: PointerAges,
     started_at: Instant,
     /// Who learns of what is followed, where that is done here.
     learner: Option<Learner>,
@@ -109,7 +109,7 @@ impl<C> SnapshotFollower<C> {
             shown: 0,
             had_whole: false,
             concepts: ConceptTaking::default(),
-            attendance: Attendance::default(),
+            attendance: PointerAges::default(),
             started_at: Instant::now(),
             learner: None,
         }

@@ -17,7 +17,7 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Under which lease a source is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tenure {
+pub struct PublishingLease {
     /// The part of the source that is indexed here.
     pub part: SourcePart,
     /// Raised by each indexer that takes the source; 0 where nothing is published yet.
@@ -34,7 +34,7 @@ pub fn check_published_here(
     mode: &SnapshotMode,
     source: &str,
     data: &Path,
-) -> Result<Option<Tenure>, SnapshotError> {
+) -> Result<Option<PublishingLease>, SnapshotError> {
     let (place, part) = match mode {
         SnapshotMode::Local => return Ok(None),
         SnapshotMode::Searcher(_) => return Err(SnapshotError::NotIndexedHere),
@@ -44,14 +44,14 @@ pub fn check_published_here(
     let mut attempts = 0;
     loop {
         let PointerRead::Read(pointer, _) = unit.pointer(None)? else {
-            return Ok(Some(Tenure { part, epoch: 0 }));
+            return Ok(Some(PublishingLease { part, epoch: 0 }));
         };
         let epoch = pointer.epoch;
         let Some(published) = &pointer.manifest else {
-            return Ok(Some(Tenure { part, epoch }));
+            return Ok(Some(PublishingLease { part, epoch }));
         };
         if SourceFolders::marks(data, source, &published.object) {
-            return Ok(Some(Tenure { part, epoch }));
+            return Ok(Some(PublishingLease { part, epoch }));
         }
         attempts += 1;
         if attempts >= ATTEMPTS {
@@ -119,6 +119,6 @@ mod tests {
         std::fs::write(data.path().join("docs.published"), "newest").expect("room");
         let tenure = check(&indexer).expect("it was published from here");
         let part = SourcePart::WHOLE;
-        assert_eq!(tenure, Some(Tenure { part, epoch: 2 }));
+        assert_eq!(tenure, Some(PublishingLease { part, epoch: 2 }));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use http_clients::objects::{ObjectVersion, Replaced};
+use http_clients::objects::{ObjectVersion, ReplaceResult};
 use parking_lot::Mutex;
 use search_core::snapshots::{
     HolderState, LeaseWatch, MANIFEST_FORMAT, Pointer, PublishedManifest,
@@ -71,7 +71,7 @@ impl LeaseSeeker {
         };
         let expected = self.known.as_ref().map(|(_, version)| version);
         match self.unit.replace(expected, &next)? {
-            Replaced::Done(version) => {
+            ReplaceResult::Done(version) => {
                 lost.store(false, Ordering::Release);
                 Ok(Some(Lease {
                     unit: self.unit.clone(),
@@ -80,7 +80,7 @@ impl LeaseSeeker {
                 }))
             }
             // Another one was faster.
-            Replaced::Conflict => Ok(None),
+            ReplaceResult::Conflict => Ok(None),
         }
     }
 }
@@ -138,11 +138,11 @@ impl Lease {
             next.beat += 1;
             change(&mut next);
             match self.unit.replace(Some(&state.1), &next)? {
-                Replaced::Done(version) => {
+                ReplaceResult::Done(version) => {
                     *state = (next, version);
                     return Ok(());
                 }
-                Replaced::Conflict => {}
+                ReplaceResult::Conflict => {}
             }
             // Nobody else writes this owner and epoch: an earlier write was done, and its answer
             // did not come.

@@ -40,7 +40,7 @@ pub(crate) use adopt::SourceFolders;
 pub(crate) use all_parts::AllPartsLearning;
 pub use error::SnapshotError;
 pub(crate) use follower::SnapshotFollower;
-pub use here::{Tenure, check_published_here};
+pub use here::{PublishingLease, check_published_here};
 pub use inspect::{PublishedSource, VerifiedSource, list_published, verify_published};
 pub use place::{SnapshotMode, SnapshotPlace};
 pub(crate) use publishing::Publishing;

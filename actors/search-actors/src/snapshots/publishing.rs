@@ -126,12 +126,12 @@ fn wait_for_lease(
 
 /// Renewals that failed one after the other.
 #[derive(Debug, Default)]
-struct Unrenewed {
+struct RenewalFailures {
     since: Option<Instant>,
     is_shown: bool,
 }
 
-impl Unrenewed {
+impl RenewalFailures {
     /// Whether that it fails is to be shown from now on, or no more; `None` where neither.
     fn note(&mut self, fails: bool, (began, ended): (Instant, Instant)) -> Option<bool> {
         if !fails {
@@ -155,7 +155,7 @@ fn keep_lease(
     let handle = Arc::clone(handle);
     let keep = move || {
         let is_ended = || ends.load(Ordering::Acquire) || lease.is_lost();
-        let mut unrenewed = Unrenewed::default();
+        let mut unrenewed = RenewalFailures::default();
         while rest(RENEW_INTERVAL, &is_ended) {
             let began = Instant::now();
             let renewed = lease.renew();
@@ -248,7 +248,7 @@ mod tests {
     fn i18_a_storage_that_hangs_is_shown_after_half_a_minute_until_it_answers() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut unrenewed = Unrenewed::default();
+        let mut unrenewed = RenewalFailures::default();
         for (fails, began, ended, shown) in [
             (false, 0, 1, None),
             (true, 3, 8, None),

@@ -9,7 +9,7 @@ const UNATTENDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long the pointers of the parts that are followed are as they are.
 #[derive(Debug, Default)]
-pub(super) struct Attendance {
+pub(super) struct PointerAges {
     /// When each was seen to change, since any fixed moment.
     changed_at: BTreeMap<String, Duration>,
     /// When others of the source were looked for.
@@ -18,7 +18,7 @@ pub(super) struct Attendance {
     others: Vec<String>,
 }
 
-impl Attendance {
+impl PointerAges {
     /// Notes that a part's pointer was written.
     pub(super) fn note(&mut self, part: &str, now: Duration) {
         self.changed_at.insert(part.to_owned(), now);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn i18_what_nobody_publishes_any_more_is_said_and_why() {
-        let mut attendance = Attendance::default();
+        let mut attendance = PointerAges::default();
         let at = Duration::from_secs;
         attendance.note("1-of-1", at(0));
         assert_eq!(attendance.trouble(at(59), Vec::new), None);

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use http_clients::objects::{ObjectStorage, ObjectVersion, Replaced, SmallObject, digest_of_file};
+use http_clients::objects::{
+    ObjectStorage, ObjectVersion, ReplaceResult, SmallObject, digest_of_file,
+};
 use search_core::snapshots::{
     DescribedFile, FileKind, Manifest, Pointer, PublishedManifest, SourcePart,
 };
@@ -75,7 +77,7 @@ impl Unit {
         &self,
         expected: Option<&ObjectVersion>,
         pointer: &Pointer,
-    ) -> Result<Replaced, SnapshotError> {
+    ) -> Result<ReplaceResult, SnapshotError> {
         let key = self.pointer_key();
         Ok(self.storage.replace(&key, expected, pointer.to_json())?)
     }

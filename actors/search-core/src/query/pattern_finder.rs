@@ -19,7 +19,7 @@ pub struct PatternFinder {
 }
 
 /// A part of a text: all matches that begin before `next` end before `end`.
-struct Stretch {
+struct MatchWindow {
     next: usize,
     end: usize,
 }
@@ -52,7 +52,7 @@ impl PatternFinder {
     pub fn is_in_while(&self, text: &str, goes_on: &mut dyn FnMut() -> bool) -> Option<bool> {
         let mut at = 0;
         loop {
-            let Stretch { next, end } = self.stretch(text, at);
+            let MatchWindow { next, end } = self.stretch(text, at);
             if self.regex.is_match(Input::new(text).range(at..end)) {
                 return Some(true);
             }
@@ -104,22 +104,22 @@ impl PatternFinder {
     }
 
     /// The stretch of a text that begins at a byte.
-    fn stretch(&self, text: &str, from: usize) -> Stretch {
+    fn stretch(&self, text: &str, from: usize) -> MatchWindow {
         let next = text.ceil_char_boundary(from.saturating_add(STRETCH_BYTES));
         match self.reach {
-            Reach::Bytes(most) => Stretch {
+            Reach::Bytes(most) => MatchWindow {
                 next,
                 end: text.ceil_char_boundary(next.saturating_add(most)),
             },
             Reach::Line => {
                 let rest = &text.as_bytes()[next..];
                 let line = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-                Stretch {
+                MatchWindow {
                     next: next + line,
                     end: next + line,
                 }
             }
-            Reach::Lines => Stretch {
+            Reach::Lines => MatchWindow {
                 next: text.len(),
                 end: text.len(),
             },

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use config_core::{
-    Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, TextPlace, Written,
+    Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, TextPlace, WrittenValue,
 };
 
 use super::decode::parse_with_secrets;
@@ -16,7 +16,7 @@ use super::variable_places::{REDACTED, VariablePlaces};
 #[derive(Debug, Clone)]
 pub struct RoleDocument {
     text: String,
-    written: Written,
+    written: WrittenValue,
     roles: RoleFile,
     secrets: Vec<SecretPlace>,
 }

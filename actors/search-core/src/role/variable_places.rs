@@ -4,27 +4,27 @@
 //! API may keep them there. It may neither add one nor move one to a place that is shown, or that
 //! is sent somewhere else.
 
-use config_core::Written;
+use config_core::WrittenValue;
 
 /// What stands for a secret that is set. Sent back, it keeps the secret as it is.
 pub const REDACTED: &str = "***";
 
 /// A role file as it is written: what stands beside the roles, and the roles with their key paths.
 struct RoleFileParts<'w> {
-    beside: Vec<(&'w str, &'w Written)>,
-    roles: Vec<(String, &'w [(String, Written)])>,
+    beside: Vec<(&'w str, &'w WrittenValue)>,
+    roles: Vec<(String, &'w [(String, WrittenValue)])>,
     /// Elements of `roles` that are no role.
-    odd: Vec<(String, &'w Written)>,
+    odd: Vec<(String, &'w WrittenValue)>,
 }
 
 impl<'w> RoleFileParts<'w> {
-    fn of(file: &'w Written) -> Self {
+    fn of(file: &'w WrittenValue) -> Self {
         let mut parts = Self {
             beside: Vec::new(),
             roles: Vec::new(),
             odd: Vec::new(),
         };
-        let Written::Table(entries) = file else {
+        let WrittenValue::Table(entries) = file else {
             parts.odd.push((String::new(), file));
             return parts;
         };
@@ -37,18 +37,18 @@ impl<'w> RoleFileParts<'w> {
         }
         for (key, value) in entries {
             match value {
-                Written::List(roles) if key == "roles" => parts.add_roles(roles),
+                WrittenValue::List(roles) if key == "roles" => parts.add_roles(roles),
                 _ => parts.beside.push((key, value)),
             }
         }
         parts
     }
 
-    fn add_roles(&mut self, roles: &'w [Written]) {
+    fn add_roles(&mut self, roles: &'w [WrittenValue]) {
         for (index, role) in roles.iter().enumerate() {
             let path = format!("roles[{index}]");
             match role {
-                Written::Table(entries) => self.roles.push((path, entries)),
+                WrittenValue::Table(entries) => self.roles.push((path, entries)),
                 other => self.odd.push((path, other)),
             }
         }
@@ -57,14 +57,14 @@ impl<'w> RoleFileParts<'w> {
 
 /// Compares what a caller sends with what the operator's file holds.
 pub(super) struct VariablePlaces<'w> {
-    stored: &'w Written,
+    stored: &'w WrittenValue,
     /// Whether `***` stands for a stored text: before the stored secrets are put back.
     redacted: bool,
 }
 
 impl<'w> VariablePlaces<'w> {
     /// Of a text in which `***` stands for stored secrets.
-    pub(super) fn before_secrets(stored: &'w Written) -> Self {
+    pub(super) fn before_secrets(stored: &'w WrittenValue) -> Self {
         Self {
             stored,
             redacted: true,
@@ -72,7 +72,7 @@ impl<'w> VariablePlaces<'w> {
     }
 
     /// Of a text that is saved as it is.
-    pub(super) fn of_whole(stored: &'w Written) -> Self {
+    pub(super) fn of_whole(stored: &'w WrittenValue) -> Self {
         Self {
             stored,
             redacted: false,
@@ -84,7 +84,7 @@ impl<'w> VariablePlaces<'w> {
     ///
     /// A role is the same one by its name. A haystack with a variable has to stay as it is as a
     /// whole: what its variable is sent to stands beside it.
-    pub(super) fn first_foreign(&self, submitted: &Written) -> Option<String> {
+    pub(super) fn first_foreign(&self, submitted: &WrittenValue) -> Option<String> {
         let (stored, submitted) = (RoleFileParts::of(self.stored), RoleFileParts::of(submitted));
         let odd = submitted
             .odd
@@ -107,7 +107,7 @@ impl<'w> VariablePlaces<'w> {
     fn in_role(
         &self,
         path: &str,
-        role: &[(String, Written)],
+        role: &[(String, WrittenValue)],
         stored: &RoleFileParts<'_>,
     ) -> Option<String> {
         let name = value_of(role, "name");
@@ -119,14 +119,14 @@ impl<'w> VariablePlaces<'w> {
             .unwrap_or_default();
         let dot = if path.is_empty() { "" } else { "." };
         // A role that nobody knows is told of by its name, not by what it took along.
-        if known.is_empty() && name.is_some_and(Written::may_hold_variable) {
+        if known.is_empty() && name.is_some_and(WrittenValue::may_hold_variable) {
             return Some(format!("{path}{dot}name"));
         }
         for (key, value) in role.iter().filter(|(_, value)| value.may_hold_variable()) {
             let path = format!("{path}{dot}{key}");
             let known = value_of(known, key);
             let foreign = match (key.as_str(), value, known) {
-                ("haystacks", Written::List(haystacks), Some(Written::List(known))) => {
+                ("haystacks", WrittenValue::List(haystacks), Some(WrittenValue::List(known))) => {
                     self.in_haystacks(&path, haystacks, known)
                 }
                 (_, value, Some(known)) if key != "haystacks" && covers(known, value) => None,
@@ -139,24 +139,33 @@ impl<'w> VariablePlaces<'w> {
         None
     }
 
-    fn in_haystacks(&self, path: &str, haystacks: &[Written], known: &[Written]) -> Option<String> {
+    fn in_haystacks(
+        &self,
+        path: &str,
+        haystacks: &[WrittenValue],
+        known: &[WrittenValue],
+    ) -> Option<String> {
         let foreign = haystacks.iter().position(|haystack| {
             haystack.may_hold_variable() && !known.iter().any(|known| self.is_same(known, haystack))
         });
         foreign.map(|index| format!("{path}[{index}]"))
     }
 
-    fn is_same(&self, stored: &Written, submitted: &Written) -> bool {
+    fn is_same(&self, stored: &WrittenValue, submitted: &WrittenValue) -> bool {
         match (stored, submitted) {
-            (Written::Text(_), Written::Text(text)) if self.redacted && text == REDACTED => true,
-            (Written::Table(stored), Written::Table(submitted)) => {
+            (WrittenValue::Text(_), WrittenValue::Text(text))
+                if self.redacted && text == REDACTED =>
+            {
+                true
+            }
+            (WrittenValue::Table(stored), WrittenValue::Table(submitted)) => {
                 let same = |((key, value), (other, submitted)): (
-                    &(String, Written),
-                    &(String, Written),
+                    &(String, WrittenValue),
+                    &(String, WrittenValue),
                 )| key == other && self.is_same(value, submitted);
                 stored.len() == submitted.len() && stored.iter().zip(submitted).all(same)
             }
-            (Written::List(stored), Written::List(submitted)) => {
+            (WrittenValue::List(stored), WrittenValue::List(submitted)) => {
                 let mut pairs = stored.iter().zip(submitted);
                 stored.len() == submitted.len()
                     && pairs.all(|(stored, submitted)| self.is_same(stored, submitted))
@@ -166,24 +175,24 @@ impl<'w> VariablePlaces<'w> {
     }
 }
 
-fn value_of<'w>(entries: &'w [(String, Written)], key: &str) -> Option<&'w Written> {
+fn value_of<'w>(entries: &'w [(String, WrittenValue)], key: &str) -> Option<&'w WrittenValue> {
     let entry = entries.iter().find(|(name, _)| name == key);
     entry.map(|(_, value)| value)
 }
 
 /// Whether each text of `submitted` that may hold a variable stands at the same place of `stored`.
-fn covers(stored: &Written, submitted: &Written) -> bool {
+fn covers(stored: &WrittenValue, submitted: &WrittenValue) -> bool {
     if !submitted.may_hold_variable() {
         return true;
     }
     match (stored, submitted) {
-        (Written::Table(stored), Written::Table(submitted)) => {
+        (WrittenValue::Table(stored), WrittenValue::Table(submitted)) => {
             submitted.iter().all(|(key, value)| {
                 !value.may_hold_variable()
                     || value_of(stored, key).is_some_and(|known| covers(known, value))
             })
         }
-        (Written::List(stored), Written::List(submitted)) => {
+        (WrittenValue::List(stored), WrittenValue::List(submitted)) => {
             submitted.iter().enumerate().all(|(index, value)| {
                 !value.may_hold_variable()
                     || stored.get(index).is_some_and(|known| covers(known, value))

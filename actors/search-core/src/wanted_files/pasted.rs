@@ -24,7 +24,7 @@ const VIEWS: [&str; 9] = [
 
 /// A file in a piece of text without white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pasted<'t> {
+pub(super) struct PastedFile<'t> {
     /// Its path, as far as it may be one of the source's.
     pub(super) path: &'t str,
     /// The line asked for, from 1.
@@ -33,7 +33,7 @@ pub(super) struct Pasted<'t> {
     pub(super) noise: [Range<usize>; 2],
 }
 
-impl<'t> Pasted<'t> {
+impl<'t> PastedFile<'t> {
     pub(super) fn of(token: &'t str) -> Option<Self> {
         if token.len() > MAX_PIECE {
             return None;
@@ -221,13 +221,13 @@ fn has_extension(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pasted, line_behind};
+    use super::{PastedFile, line_behind};
 
     /// The path, the line, and what is no word of the query before and behind.
     type Read<'t> = Option<(&'t str, Option<usize>, &'t str, &'t str)>;
 
     fn read(token: &str) -> Read<'_> {
-        let found = Pasted::of(token)?;
+        let found = PastedFile::of(token)?;
         let [before, behind] = found.noise;
         Some((found.path, found.line, &token[before], &token[behind]))
     }

@@ -10,8 +10,8 @@ use config_core::{Colours, Environment};
 use search_core::role;
 
 fn samples(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../config-samples")
+    std::path::absolute("../../config-samples")
+        .expect("a folder to work in")
         .join(folder)
 }
 

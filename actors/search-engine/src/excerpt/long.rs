@@ -56,7 +56,8 @@ struct LongTextWeight;
 
 impl quick_cache::Weighter<FileVersion, Arc<LongText>> for LongTextWeight {
     fn weight(&self, version: &FileVersion, text: &Arc<LongText>) -> u64 {
-        let rows = text.starts.len() * size_of::<Start>() + text.defined.len() * size_of::<Named>();
+        let rows = text.starts.len() * size_of::<Start>()
+            + text.defined.len() * size_of::<NamedDefinition>();
         (rows + text.names.len() + version.2.len() + 256) as u64
     }
 }
@@ -67,7 +68,7 @@ struct LongText {
     /// Where its passages begin, the first included.
     starts: Box<[Start]>,
     /// What it defines, in order.
-    defined: Box<[Named]>,
+    defined: Box<[NamedDefinition]>,
     /// The names of that, one behind the other.
     names: Box<str>,
     bytes: usize,
@@ -83,7 +84,7 @@ struct Start {
 
 /// A definition whose name ends in [`LongText::names`].
 #[derive(Debug)]
-struct Named {
+struct NamedDefinition {
     kind: DefinitionKind,
     line: u32,
     at: u32,
@@ -105,7 +106,7 @@ impl LongText {
         let mut names = String::new();
         let named = |found: Definition<'_>| {
             names.push_str(found.name);
-            Named {
+            NamedDefinition {
                 kind: found.kind,
                 line: found.line as u32,
                 at: found.at as u32,

@@ -18,13 +18,13 @@ pub(super) struct ChunkReader {
     length: usize,
     /// Long pieces read lately, by where they start.
     recent: quick_cache::sync::Cache<usize, OwnedBytes, ChunkWeight>,
-    ahead: Mutex<Ahead>,
+    ahead: Mutex<ReadAhead>,
 }
 
 /// What was read beyond what was asked for. The posting lists of words that begin alike lie one
 /// behind the other, and most of them are a few bytes.
 #[derive(Default)]
-struct Ahead {
+struct ReadAhead {
     /// Where the last piece asked for has ended.
     end: usize,
     /// Where what was read begins.
@@ -32,7 +32,7 @@ struct Ahead {
     bytes: Option<OwnedBytes>,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// A piece, if it is part of what was read.
     fn piece(&self, range: &Range<usize>) -> Option<OwnedBytes> {
         let bytes = self.bytes.as_ref()?;
@@ -117,7 +117,7 @@ impl ChunkReader {
     }
 
     /// Reads a short piece, and more where it follows the one before it.
-    fn read_short(&self, range: Range<usize>, ahead: &mut Ahead) -> io::Result<OwnedBytes> {
+    fn read_short(&self, range: Range<usize>, ahead: &mut ReadAhead) -> io::Result<OwnedBytes> {
         let is_next = range.start == ahead.end;
         ahead.end = range.end;
         if let Some(piece) = ahead.piece(&range) {

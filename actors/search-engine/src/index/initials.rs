@@ -43,7 +43,7 @@ impl IndexSnapshot {
         }
         let exact = view.reader.inverted_index(self.fields().exact)?;
         let dictionaries = [&*view.text, &*exact];
-        let set = view.beginnings.documents(dictionaries, start, max_doc)?;
+        let set = view.prefix_sets.documents(dictionaries, start, max_doc)?;
         Ok(Arc::unwrap_or_clone(set))
     }
 }

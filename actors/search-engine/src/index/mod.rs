@@ -11,7 +11,6 @@
 //! the file this is. The index is the only account of that, so it cannot disagree with another one.
 
 mod arena;
-mod beginnings;
 mod bitmap;
 mod builder;
 mod chunks;
@@ -51,6 +50,7 @@ mod pool;
 #[cfg(test)]
 mod posting_reads;
 mod postings;
+mod prefix_sets;
 mod published;
 mod quoted;
 mod record;

@@ -4,9 +4,9 @@
 use search_core::query::{Needs, Run};
 use tantivy::{InvertedIndexReader, TantivyError};
 
-use super::beginnings::add_beginning;
 use super::bitmap::Bitmap;
 use super::error::IndexError;
+use super::prefix_sets::add_beginning;
 use super::snapshot::{IndexSnapshot, SegmentView, add_documents_of, find_term};
 
 /// Words that hold a run; of more, reading their posting lists takes longer than it saves.

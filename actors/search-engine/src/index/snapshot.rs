@@ -7,11 +7,11 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Value};
 use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocument, Term};
 
-use super::beginnings::Beginnings;
 use super::bitmap::Bitmap;
 use super::error::IndexError;
 use super::facts::SegmentFacts;
 use super::living::{self, LiveStatistics};
+use super::prefix_sets::PrefixSets;
 use super::record::{self, DocumentRecord};
 use super::schema::{BEGIN_TERM, Fields};
 use super::segment_words::SegmentWords;
@@ -56,7 +56,7 @@ pub(super) struct SegmentView {
     /// Documents whose words have places, where not all have; read when a phrase is looked for.
     placed: Arc<OnceLock<Option<Bitmap>>>,
     /// The documents of beginnings that were asked for.
-    pub(super) beginnings: Arc<Beginnings>,
+    pub(super) prefix_sets: Arc<PrefixSets>,
     /// Its words as one text; read when a search asks for letters inside words.
     words: Arc<OnceLock<SegmentWords>>,
 }
@@ -113,8 +113,8 @@ impl IndexSnapshot {
                 words: same_segment
                     .map(|view| Arc::clone(&view.words))
                     .unwrap_or_default(),
-                beginnings: same_segment
-                    .map(|view| Arc::clone(&view.beginnings))
+                prefix_sets: same_segment
+                    .map(|view| Arc::clone(&view.prefix_sets))
                     .unwrap_or_default(),
                 reader: reader.clone(),
             })

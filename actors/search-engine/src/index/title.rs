@@ -4,13 +4,13 @@ use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
-use super::beginnings::{add_beginning, for_each_beginning};
 use super::bitmap::Bitmap;
 use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
 use super::leaves::{filter_documents, title_documents};
 use super::lexical::{LexicalMatches, NO_WORD};
 use super::pool::{Candidate, Pool};
+use super::prefix_sets::{add_beginning, for_each_beginning};
 use super::scope::Scope;
 use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 

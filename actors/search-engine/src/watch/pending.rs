@@ -24,7 +24,7 @@ const BUSY_PAUSE: Duration = Duration::from_secs(16);
 
 /// Reports follow one another in a row when there is less time between them than this, or than
 /// twice the pause.
-const ROW: Duration = Duration::from_secs(10);
+const ROW_DELAY: Duration = Duration::from_secs(10);
 
 /// Least silence of a writer that ends a pause; otherwise it is a quarter of the pause.
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
@@ -65,7 +65,7 @@ impl Row {
 
     /// Whether a change at `now` goes on with the row.
     fn goes_on(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.last) < ROW.max(self.pause() * 2)
+        now.saturating_duration_since(self.last) < ROW_DELAY.max(self.pause() * 2)
     }
 }
 
@@ -190,7 +190,7 @@ impl Pending {
         if self.next_look.is_some_and(|at| at > now) {
             return;
         }
-        self.next_look = Some(now + ROW);
+        self.next_look = Some(now + ROW_DELAY);
         let waiting = &self.entries;
         self.rows
             .retain(|path, row| row.goes_on(now) || waiting.contains_key(path));

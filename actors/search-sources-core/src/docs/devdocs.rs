@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{MAX_NAMES, below};
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 use crate::remote::html_text;
 
 const WHAT: &str = "the documentation";
@@ -23,9 +23,9 @@ struct Entry {
 ///
 /// # Errors
 /// When it is no index.
-pub fn devdocs_names(base: Option<&str>, index: &str) -> Result<Parsed, SourceDataError> {
+pub fn devdocs_names(base: Option<&str>, index: &str) -> Result<ParsedItems, SourceDataError> {
     let entries = entries(index)?;
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedItems::default();
     for entry in entries {
         match Entry::deserialize(entry) {
             Ok(entry) => parsed.items.push(name(base, &entry)),
@@ -40,7 +40,7 @@ pub fn devdocs_names(base: Option<&str>, index: &str) -> Result<Parsed, SourceDa
 ///
 /// # Errors
 /// When one of them is of another shape.
-pub fn devdocs_pages(index: &str, pages: &str) -> Result<Parsed, SourceDataError> {
+pub fn devdocs_pages(index: &str, pages: &str) -> Result<ParsedItems, SourceDataError> {
     let mut names: HashMap<String, Vec<Entry>> = HashMap::new();
     for entry in entries(index)? {
         if let Ok(entry) = Entry::deserialize(entry) {
@@ -51,7 +51,7 @@ pub fn devdocs_pages(index: &str, pages: &str) -> Result<Parsed, SourceDataError
     let pages: HashMap<String, Value> = serde_json::from_str(pages).map_err(shape)?;
     let mut pages: Vec<(String, Value)> = pages.into_iter().collect();
     pages.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedItems::default();
     for (path, html) in pages.into_iter().take(MAX_NAMES) {
         let Some(html) = html.as_str() else {
             parsed

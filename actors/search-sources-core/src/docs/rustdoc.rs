@@ -1,15 +1,15 @@
 //! `all.html`, rustdoc's list of all items of a crate.
 
 use super::{MAX_NAMES, below};
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 use crate::remote::html_text;
 
 /// Reads the list; `base` is the address of its folder, for links.
 ///
 /// # Errors
 /// When it is no list of items.
-pub fn rustdoc_names(base: &str, html: &str) -> Result<Parsed, SourceDataError> {
-    let mut parsed = Parsed::default();
+pub fn rustdoc_names(base: &str, html: &str) -> Result<ParsedItems, SourceDataError> {
+    let mut parsed = ParsedItems::default();
     let items = html.split("<li><a href=\"").skip(1).take(MAX_NAMES);
     for part in items {
         match item(base, part) {

@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 
 use super::{MAX_NAMES, below};
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 const WHAT: &str = "the documentation";
 
@@ -16,7 +16,7 @@ pub const MAX_INVENTORY: u64 = 32 << 20;
 ///
 /// # Errors
 /// When it is no inventory of version 2, is damaged, or is larger than [`MAX_INVENTORY`].
-pub fn sphinx_names(base: &str, bytes: &[u8]) -> Result<Parsed, SourceDataError> {
+pub fn sphinx_names(base: &str, bytes: &[u8]) -> Result<ParsedItems, SourceDataError> {
     let (head, rest) = split_head(bytes).ok_or_else(|| shape("it is no inventory of Sphinx"))?;
     let value = |name: &str| {
         let found = head.iter().find_map(|line| line.strip_prefix(name));
@@ -36,7 +36,7 @@ pub fn sphinx_names(base: &str, bytes: &[u8]) -> Result<Parsed, SourceDataError>
             "its inventory has more than {MAX_INVENTORY} bytes"
         )));
     }
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedItems::default();
     for row in text.lines().filter(|row| !row.is_empty()).take(MAX_NAMES) {
         match item(base, project.trim(), row) {
             Some(item) => parsed.items.push(item),

@@ -29,7 +29,7 @@ pub struct RpcError {
 
 /// A message that came in.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Incoming {
+pub enum IncomingMessage {
     /// The answer to a request of ours.
     Response {
         /// The request's number.
@@ -53,30 +53,30 @@ const MAX_MESSAGE: usize = 300;
 
 /// Reads a message as a client.
 #[must_use]
-pub fn incoming(message: &Value) -> Incoming {
+pub fn incoming(message: &Value) -> IncomingMessage {
     let method = message.get("method").and_then(Value::as_str);
     let id = message.get("id").filter(|id| !id.is_null());
     if let (Some(method), Some(id)) = (method, id) {
-        return Incoming::Request {
+        return IncomingMessage::Request {
             id: id.clone(),
             method: method.to_owned(),
         };
     }
     let Some(id) = id.and_then(Value::as_u64) else {
-        return Incoming::Other;
+        return IncomingMessage::Other;
     };
     if let Some(error) = message.get("error") {
-        return Incoming::Response {
+        return IncomingMessage::Response {
             id,
             outcome: Err(error_of(error)),
         };
     }
     match message.get("result") {
-        Some(result) => Incoming::Response {
+        Some(result) => IncomingMessage::Response {
             id,
             outcome: Ok(result.clone()),
         },
-        None => Incoming::Other,
+        None => IncomingMessage::Other,
     }
 }
 
@@ -147,14 +147,14 @@ mod tests {
         let ok = incoming(&json!({"jsonrpc": "2.0", "id": 3, "result": {"a": 1}}));
         assert_eq!(
             ok,
-            Incoming::Response {
+            IncomingMessage::Response {
                 id: 3,
                 outcome: Ok(json!({"a": 1}))
             }
         );
         let failed =
             incoming(&json!({"id": 3, "error": {"code": -1, "message": "a\nb\u{1b}[31m"}}));
-        let Incoming::Response {
+        let IncomingMessage::Response {
             outcome: Err(error),
             ..
         } = failed
@@ -163,7 +163,9 @@ mod tests {
         };
         assert_eq!(error.to_string(), "a b [31m (-1)");
         let asked = incoming(&json!({"id": "x", "method": "roots/list"}));
-        assert!(matches!(asked, Incoming::Request { ref method, .. } if method == "roots/list"));
+        assert!(
+            matches!(asked, IncomingMessage::Request { ref method, .. } if method == "roots/list")
+        );
         for odd in [
             json!({"method": "notifications/message"}),
             json!([1]),
@@ -171,7 +173,7 @@ mod tests {
             json!({"id": 1}),
             json!("x"),
         ] {
-            assert_eq!(incoming(&odd), Incoming::Other, "{odd}");
+            assert_eq!(incoming(&odd), IncomingMessage::Other, "{odd}");
         }
         let reply = client_reply(&json!("x"), "roots/list");
         assert_eq!(reply["error"]["code"], METHOD_NOT_FOUND);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Ask, html, json, list};
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 const PROPERTIES: &str = "https://atomicdata.dev/properties/";
 
@@ -24,7 +24,7 @@ pub fn atomic_search_ask(words: &str, limit: usize) -> Ask {
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
-pub fn atomic_search(origin: &str, body: &str) -> Result<Parsed, SourceDataError> {
+pub fn atomic_search(origin: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
     const WHAT: &str = "the Atomic server";
     let value = json(WHAT, body)?;
     if let Some(message) =
@@ -41,7 +41,7 @@ pub fn atomic_search(origin: &str, body: &str) -> Result<Parsed, SourceDataError
         list(WHAT, value, "")?
     };
     let origin = format!("{}/", origin.trim_end_matches('/'));
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedItems::default();
     for entry in entries {
         let Some(resource) = entry.as_object() else {
             parsed.skipped.add("an entry that is no resource");

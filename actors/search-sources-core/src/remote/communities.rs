@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Ask, each, html, json, list};
 use crate::date;
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 /// Asks a Discourse forum.
 pub fn discourse_ask(words: &str) -> Ask {
@@ -40,7 +40,7 @@ struct Topic {
 ///
 /// # Errors
 /// When it is another shape. No posts at all is an empty answer.
-pub fn discourse(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
+pub fn discourse(base: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
     let value = json("the forum", body)?;
     if let Some(errors) = value.get("errors").filter(|errors| errors.is_array()) {
         return Err(server_error("the forum", &errors.to_string()));
@@ -60,7 +60,7 @@ pub fn discourse(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
         Some(Value::Array(posts)) => posts.clone(),
         // What a forum answers when nothing is found.
         None | Some(Value::Null) if value.get("grouped_search_result").is_some() => Vec::new(),
-        _ => return list("the forum", value, "posts").map(|_| Parsed::default()),
+        _ => return list("the forum", value, "posts").map(|_| ParsedItems::default()),
     };
     let base = base.trim_end_matches('/');
     Ok(each(posts, |post: Post| {
@@ -128,7 +128,7 @@ struct Question {
 ///
 /// # Errors
 /// When it is an error of its own (quota, throttle) or another shape.
-pub fn stack_exchange(body: &str) -> Result<(Parsed, Option<u64>), SourceDataError> {
+pub fn stack_exchange(body: &str) -> Result<(ParsedItems, Option<u64>), SourceDataError> {
     const WHAT: &str = "Stack Exchange";
     let value = json(WHAT, body)?;
     if let Some(message) = value.get("error_message").and_then(Value::as_str) {
@@ -186,7 +186,7 @@ struct NewsHit {
 ///
 /// # Errors
 /// When it is another shape.
-pub fn hacker_news(body: &str) -> Result<Parsed, SourceDataError> {
+pub fn hacker_news(body: &str) -> Result<ParsedItems, SourceDataError> {
     let entries = list("Hacker News", json("Hacker News", body)?, "hits")?;
     Ok(each(entries, |hit: NewsHit| {
         let title = hit.title.or(hit.story_title)?;
@@ -228,7 +228,7 @@ struct RustPost {
 ///
 /// # Errors
 /// When it is another shape.
-pub fn query_rs(body: &str) -> Result<Parsed, SourceDataError> {
+pub fn query_rs(body: &str) -> Result<ParsedItems, SourceDataError> {
     let value = json("query.rs", body)?;
     let field = if value.is_object() { "posts" } else { "" };
     Ok(each(list("query.rs", value, field)?, |post: RustPost| {

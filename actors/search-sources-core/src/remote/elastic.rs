@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Ask, each, json as parse, list};
 use crate::date;
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 /// Asks an index for documents that match `words`; `fields` are searched, the first one is the
 /// title.
@@ -44,7 +44,7 @@ struct Hit {
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
-pub fn elastic(fields: &[String], body: &str) -> Result<Parsed, SourceDataError> {
+pub fn elastic(fields: &[String], body: &str) -> Result<ParsedItems, SourceDataError> {
     const WHAT: &str = "the search engine";
     let mut value = parse(WHAT, body)?;
     if let Some(error) = value.get("error") {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Ask, each, json, list};
 use crate::date;
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 /// Which API a forge speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,8 @@ pub fn forge_issues_questions(
 /// The answers to several questions as one, each issue once. Words of a question that neither
 /// title, text nor tags of an issue hold were found elsewhere, in a comment for instance: the
 /// issue's text says so, and so it is found here as well.
-pub fn forge_issues_together(answers: Vec<(Vec<String>, Parsed)>) -> Parsed {
-    let mut all = Parsed::default();
+pub fn forge_issues_together(answers: Vec<(Vec<String>, ParsedItems)>) -> ParsedItems {
+    let mut all = ParsedItems::default();
     let mut in_comments: Vec<Vec<String>> = Vec::new();
     for (words, parsed) in answers {
         all.skipped.count = all.skipped.count.max(parsed.skipped.count);
@@ -187,7 +187,7 @@ fn text_of(item: &Item) -> String {
 ///
 /// # Errors
 /// When it is neither.
-pub fn forge_issues(api: ForgeApi, body: &str) -> Result<Parsed, SourceDataError> {
+pub fn forge_issues(api: ForgeApi, body: &str) -> Result<ParsedItems, SourceDataError> {
     let value = json("the forge", body)?;
     let field = if api == ForgeApi::GitHub && value.is_object() {
         "items"
@@ -292,9 +292,9 @@ mod tests {
             ..Item::default()
         };
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let parsed = |items| Parsed {
+        let parsed = |items| ParsedItems {
             items,
-            ..Parsed::default()
+            ..ParsedItems::default()
         };
         let all = forge_issues_together(vec![
             (words("valve gasket"), parsed(vec![])),

@@ -32,7 +32,7 @@ pub use todo_services::{clickup, clickup_ask, vikunja, vikunja_ask};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::item::{Parsed, SourceDataError};
+use crate::item::{ParsedItems, SourceDataError};
 
 /// A request to a server whose base URL is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,8 +102,8 @@ fn list(what: &'static str, value: Value, field: &str) -> Result<Vec<Value>, Sou
 fn each<T: DeserializeOwned>(
     entries: Vec<Value>,
     item: impl Fn(T) -> Option<crate::Item>,
-) -> Parsed {
-    let mut parsed = Parsed::default();
+) -> ParsedItems {
+    let mut parsed = ParsedItems::default();
     for entry in entries {
         match serde_json::from_value(entry).map(&item) {
             Ok(Some(item)) => parsed.items.push(item),

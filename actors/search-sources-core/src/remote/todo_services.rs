@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Ask, each, json, list};
 use crate::date;
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 /// Asks Vikunja's API for tasks that match.
 pub fn vikunja_ask(words: &str, limit: usize) -> Ask {
@@ -42,7 +42,7 @@ struct VikunjaLabel {
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
-pub fn vikunja(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
+pub fn vikunja(base: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
     const WHAT: &str = "Vikunja";
     let value = json(WHAT, body)?;
     check_error(WHAT, &value, "message")?;
@@ -130,7 +130,7 @@ struct ClickUpTag {
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
-pub fn clickup(body: &str) -> Result<(Parsed, bool), SourceDataError> {
+pub fn clickup(body: &str) -> Result<(ParsedItems, bool), SourceDataError> {
     const WHAT: &str = "ClickUp";
     let value = json(WHAT, body)?;
     check_error(WHAT, &value, "err")?;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, ItemLink, Parsed, line};
+use crate::item::{Item, ItemLink, ParsedItems, line};
 
 #[derive(Deserialize)]
 struct Issue {
@@ -38,8 +38,8 @@ struct Dependency {
 }
 
 /// Reads the file; lines that are no issues are counted.
-pub fn beads(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+pub fn beads(text: &str) -> ParsedItems {
+    let mut parsed = ParsedItems::default();
     for (number, row) in text
         .lines()
         .enumerate()

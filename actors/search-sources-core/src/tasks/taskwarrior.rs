@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 #[derive(Deserialize)]
 struct Task {
@@ -50,13 +50,13 @@ impl Default for Depends {
 ///
 /// # Errors
 /// When it is not a JSON array.
-pub fn taskwarrior(output: &str) -> Result<Parsed, SourceDataError> {
+pub fn taskwarrior(output: &str) -> Result<ParsedItems, SourceDataError> {
     let values: Vec<serde_json::Value> =
         serde_json::from_str(output).map_err(|error| SourceDataError::Shape {
             what: "task export",
             reason: error.to_string(),
         })?;
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedItems::default();
     for value in values {
         match serde_json::from_value::<Task>(value) {
             Ok(task) if task.status == "deleted" => {}

@@ -2,12 +2,12 @@
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, Parsed, line};
+use crate::item::{Item, ParsedItems, line};
 
 /// Reads a todo.txt file. The key of a task is its text without state, priority and dates, so that
 /// finishing it keeps its key; equal texts are numbered.
-pub fn todo_txt(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+pub fn todo_txt(text: &str) -> ParsedItems {
+    let mut parsed = ParsedItems::default();
     let mut seen = std::collections::HashMap::<String, usize>::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mut item = task(line);

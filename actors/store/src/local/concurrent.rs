@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, RangeBounds};
 
 /// A namespace and a key within it.
-type At = (String, Vec<u8>);
+type RowKey = (String, Vec<u8>);
 
 /// Local state in a sharded map.
 #[derive(Debug, Default)]
 pub struct ConcurrentMap {
-    map: DashMap<At, Vec<u8>>,
+    map: DashMap<RowKey, Vec<u8>>,
     /// Read: one key is touched. Written: many are.
     gate: RwLock<()>,
 }

@@ -40,7 +40,7 @@ pub enum DumpError {
 /// # Errors
 /// See [`DumpError`].
 pub fn write_dump(state: &dyn LocalState, output: &mut dyn Write) -> Result<u64, DumpError> {
-    let mut output = Summed::new(output);
+    let mut output = ChecksumStream::new(output);
     output.write_all(MAGIC)?;
     let mut count = 0_u64;
     for namespace in state.namespaces()? {
@@ -72,7 +72,7 @@ pub fn write_dump(state: &dyn LocalState, output: &mut dyn Write) -> Result<u64,
 /// # Errors
 /// See [`DumpError`]; a part may have been put then, so give it a state that is thrown away.
 pub fn read_dump(input: &mut dyn Read, state: &dyn LocalState) -> Result<u64, DumpError> {
-    let mut input = Summed::new(input);
+    let mut input = ChecksumStream::new(input);
     let mut magic = [0; 8];
     input.read_exact(&mut magic)?;
     if &magic != MAGIC {
@@ -120,26 +120,26 @@ pub fn read_dump(input: &mut dyn Read, state: &dyn LocalState) -> Result<u64, Du
 }
 
 /// Sums what goes through.
-struct Summed<'a, T: ?Sized> {
+struct ChecksumStream<'a, T: ?Sized> {
     inner: &'a mut T,
     sum: crc32fast::Hasher,
 }
 
-impl<'a, T: ?Sized> Summed<'a, T> {
+impl<'a, T: ?Sized> ChecksumStream<'a, T> {
     fn new(inner: &'a mut T) -> Self {
         let sum = crc32fast::Hasher::new();
         Self { inner, sum }
     }
 }
 
-impl Summed<'_, dyn Write + '_> {
+impl ChecksumStream<'_, dyn Write + '_> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.update(bytes);
         self.inner.write_all(bytes)
     }
 }
 
-impl Summed<'_, dyn Read + '_> {
+impl ChecksumStream<'_, dyn Read + '_> {
     fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         self.inner.read_exact(bytes)?;
         self.sum.update(bytes);
@@ -153,7 +153,7 @@ impl Summed<'_, dyn Read + '_> {
     }
 }
 
-fn put(output: &mut Summed<'_, dyn Write + '_>, bytes: &[u8]) -> Result<(), DumpError> {
+fn put(output: &mut ChecksumStream<'_, dyn Write + '_>, bytes: &[u8]) -> Result<(), DumpError> {
     // The limits of keys and values are far below.
     let length =
         u32::try_from(bytes.len()).map_err(|_| DumpError::Damaged("a value is too long"))?;
@@ -162,7 +162,7 @@ fn put(output: &mut Summed<'_, dyn Write + '_>, bytes: &[u8]) -> Result<(), Dump
     Ok(())
 }
 
-fn take(input: &mut Summed<'_, dyn Read + '_>, most: usize) -> Result<Vec<u8>, DumpError> {
+fn take(input: &mut ChecksumStream<'_, dyn Read + '_>, most: usize) -> Result<Vec<u8>, DumpError> {
     let mut length = [0; 4];
     input.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;

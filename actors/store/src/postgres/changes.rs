@@ -12,7 +12,7 @@ use super::queries;
 use super::session::Session;
 use crate::blobs::Extent;
 use crate::error::StoreError;
-use crate::row_source::{Before, RowChanges, RowSource};
+use crate::row_source::{PreviousRow, RowChanges, RowSource};
 use crate::rows::raw::{KeyRange, RawRow};
 use std::collections::{BTreeMap, HashMap};
 
@@ -160,19 +160,21 @@ impl RowSource for PostgresChanges<'_> {
 }
 
 impl RowChanges for PostgresChanges<'_> {
-    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError> {
+    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<PreviousRow, StoreError> {
         self.note_growth(table, key, true);
         let before = self.changes(table).insert(key.to_vec(), Some(row.to_vec()));
-        Ok(before.map_or(Before::Committed, Before::Row))
+        Ok(before.map_or(PreviousRow::Committed, PreviousRow::Row))
     }
 
-    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<Before>, StoreError> {
+    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<PreviousRow>, StoreError> {
         if self.get(table, key)?.is_none() {
             return Ok(None);
         }
         self.note_growth(table, key, false);
         let before = self.changes(table).insert(key.to_vec(), None);
-        Ok(Some(before.map_or(Before::Committed, Before::Row)))
+        Ok(Some(
+            before.map_or(PreviousRow::Committed, PreviousRow::Row),
+        ))
     }
 
     fn revert(&mut self, table: &str, key: &[u8]) {

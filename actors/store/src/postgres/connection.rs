@@ -3,7 +3,7 @@
 use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
 use super::installation::Installation;
-use super::listener::{self, Hints, Unreplicated};
+use super::listener::{self, Hints, UnreplicatedFlag};
 use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
 use super::servers::{ServerConnection, Servers};
 use super::tls::MakeTls;
@@ -179,7 +179,7 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let unreplicated = Unreplicated::default();
+        let unreplicated = UnreplicatedFlag::default();
         let driven = listener::drive(connection, hints.cloned(), Arc::clone(&unreplicated));
         let task = self.bridge.spawn(driven);
         let mut connection = Connection {
@@ -250,7 +250,7 @@ pub(super) struct Connection {
     /// Gone once an answer did not come: nobody knows what the server does with the rest.
     client: Option<Client>,
     task: AbortHandle,
-    unreplicated: Unreplicated,
+    unreplicated: UnreplicatedFlag,
     statements: HashMap<String, Statement>,
     bridge: Arc<Bridge>,
     limit: Duration,

@@ -26,7 +26,7 @@ const LONGEST_PAUSE: f64 = 15.0;
 /// So long the database may work on what a holder asked before that one counts as gone: as long as
 /// it waits for the answer, which it then has lost. Longer than a standby waits, which promises to
 /// lead within seconds; here nobody leads either way.
-const STALL: Duration = Duration::from_secs(15);
+const STALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the owner's row says.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,19 +48,19 @@ pub(super) struct Owner {
     /// The number of its installation; 0: it said none.
     installation: i64,
     /// Why nobody starts on the store.
-    pub(super) closed: Option<Closed>,
+    pub(super) closed: Option<ClosedReason>,
 }
 
 /// Why nobody starts on a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Closed {
+pub(super) enum ClosedReason {
     /// It was moved, to there.
     Moved(String),
     /// It is a copy that did not end.
     HalfCopied,
 }
 
-impl Closed {
+impl ClosedReason {
     /// The same for whoever wants to open the store.
     pub(super) fn error(&self, place: &str) -> OpenError {
         let place = place.to_owned();
@@ -90,7 +90,7 @@ impl Owner {
 
 /// In whose name a store is taken.
 #[derive(Debug, Clone)]
-pub(super) struct Taker {
+pub(super) struct Claimant {
     /// The program's name.
     pub(super) program: String,
     /// Where it is reached by the other processes; empty: nowhere.
@@ -146,8 +146,10 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     let pid: i64 = row.get(4);
     let moved: Option<Vec<u8>> = row.get(12);
     let closed = match (row.get(13), moved) {
-        (true, _) => Some(Closed::HalfCopied),
-        (false, moved) => moved.map(|to| Closed::Moved(String::from_utf8_lossy(&to).into_owned())),
+        (true, _) => Some(ClosedReason::HalfCopied),
+        (false, moved) => {
+            moved.map(|to| ClosedReason::Moved(String::from_utf8_lossy(&to).into_owned()))
+        }
     };
     Ok(Owner {
         closed,
@@ -171,7 +173,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
 pub(super) fn take(
     connection: &mut Connection,
     (schema, place): (&str, &str),
-    taker: &Taker,
+    taker: &Claimant,
     lease: Duration,
 ) -> Result<HolderTerm, OpenError> {
     let failed = |fault| super::layout::refused(place, fault);
@@ -205,7 +207,7 @@ pub(super) fn take(
 /// answer it can say nothing.
 fn is_at_work(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
     let worked_for = worked_for(connection, schema)?;
-    Ok(worked_for.is_some_and(|worked_for| worked_for <= STALL))
+    Ok(worked_for.is_some_and(|worked_for| worked_for <= STALL_TIMEOUT))
 }
 
 /// Takes the store for `taker` if its lock is free and `may_take` says so of the owner that is
@@ -213,7 +215,7 @@ fn is_at_work(connection: &mut Connection, schema: &str) -> Result<bool, Fault> 
 pub(super) fn take_if(
     connection: &mut Connection,
     schema: &str,
-    taker: &Taker,
+    taker: &Claimant,
     may_take: impl FnOnce(&Owner) -> bool,
 ) -> Result<Option<HolderTerm>, Fault> {
     if !lock(connection, schema)? {
@@ -238,7 +240,7 @@ pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<
 
 /// Processes that stand beside a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct StandbyCounts {
     /// All of them.
     pub all: u64,
     /// Those that do not say that something is wrong with them.
@@ -272,7 +274,10 @@ pub(super) fn note_fit(
 /// How many other sessions have noted that they stand beside the store, and have asked something
 /// lately: a process that stands by does so every few seconds, and the session of one whose host
 /// has gone lives on for a while.
-pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<Beside, Fault> {
+pub(super) fn standby_counts(
+    connection: &mut Connection,
+    schema: &str,
+) -> Result<StandbyCounts, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
          SELECT count(DISTINCT l.pid), count(DISTINCT l.pid) FILTER (WHERE NOT EXISTS ( \
          SELECT 1 FROM pg_locks u WHERE u.pid = l.pid AND u.locktype = 'advisory' \
@@ -287,7 +292,7 @@ pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<Beside
          AND coalesce(a.state_change > clock_timestamp() - $2::float8 * interval '1 second', true)";
     let rows = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?;
     let count = |n: usize| u64::try_from(rows[0].get::<_, i64>(n)).unwrap_or_default();
-    Ok(Beside {
+    Ok(StandbyCounts {
         all: count(0),
         fit: count(1),
     })
@@ -390,7 +395,7 @@ pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<()
 }
 
 /// Raises the epoch in this process's name, and notes behind which group.
-fn raise(connection: &mut Connection, taker: &Taker) -> Result<HolderTerm, Fault> {
+fn raise(connection: &mut Connection, taker: &Claimant) -> Result<HolderTerm, Fault> {
     let holder = Holder::current(&taker.program);
     let host = host();
     let pid = i64::from(holder.pid);

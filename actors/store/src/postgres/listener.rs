@@ -46,7 +46,7 @@ fn count(told: &watch::Sender<u64>) {
 
 /// Set by a warning of the server: it no longer waited for a synchronous replica, as somebody
 /// cancelled that ([`SYNC_REP`]), and what it answers next is committed on itself alone.
-pub(super) type Unreplicated = Arc<AtomicBool>;
+pub(super) type UnreplicatedFlag = Arc<AtomicBool>;
 
 /// The server's routine that waits for a synchronous replica, as its warnings name it.
 const SYNC_REP: &str = "SyncRepWaitForLSN";
@@ -68,7 +68,7 @@ fn ends_replicas_wait(code: &SqlState, routine: Option<&str>) -> bool {
 pub(super) async fn drive<S, T>(
     mut connection: Connection<S, T>,
     hints: Option<Hints>,
-    unreplicated: Unreplicated,
+    unreplicated: UnreplicatedFlag,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,

@@ -45,7 +45,7 @@ use self::changed_tables::ChangedTables;
 use self::changes::{PostgresChanges, RowCache};
 use self::connecting::{connector, connector_within};
 use self::connection::Connector;
-use self::holder::Taker;
+use self::holder::Claimant;
 use self::known_keys::KnownKeys;
 use self::readers::Readers;
 use self::session::{CommitError, Session};
@@ -61,7 +61,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-pub use self::holder::Beside;
+pub use self::holder::StandbyCounts;
 pub use self::intake::{IntakeHandle, TakenIn};
 pub use self::intake_page::{IntakeBacklog, IntakeEntry, IntakePage};
 pub use self::peek::peek;
@@ -98,7 +98,7 @@ impl PostgresEngine {
     pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
         let (connector, place) = connector(url, options)?;
         let times = (options.lease, options.patience);
-        let taker = Taker {
+        let taker = Claimant {
             program: options.program.clone(),
             address: String::new(),
             forward_key: String::new(),
@@ -288,7 +288,7 @@ impl Engine for PostgresEngine {
             Ok(group) if group.changed => self.commit(number, &changed, &group),
             Ok(group) if group.confirms => self.confirm(),
             Ok(_) if was_ready => {
-                self.look();
+                self.check_health();
                 Ok(())
             }
             // It reads again; whether it writes is found out by the lease.
@@ -325,7 +325,7 @@ impl Engine for PostgresEngine {
         next.saturating_duration_since(Instant::now())
     }
 
-    fn look(&mut self) {
+    fn check_health(&mut self) {
         if !self.is_ready() || Instant::now() < self.next_renewal {
             return;
         }
@@ -432,7 +432,7 @@ pub(crate) fn shared_server(
     (address, forward_key): (&str, &str),
 ) -> Result<SharedServer, OpenError> {
     let (connector, place) = connector_within(url, options, (LOOK_TIMEOUT, LOOK_TIMEOUT))?;
-    let taker = Taker {
+    let taker = Claimant {
         program: options.program.clone(),
         address: address.to_owned(),
         forward_key: forward_key.to_owned(),

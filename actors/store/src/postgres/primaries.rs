@@ -5,7 +5,7 @@
 //! is seen, a server on an older timeline than one seen before is a former primary.
 
 use super::fault::Fault;
-use super::listener::{self, Unreplicated};
+use super::listener::{self, UnreplicatedFlag};
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, Config, Row};
@@ -183,7 +183,11 @@ where
 {
     let within = tokio::time::timeout(SURVEY_LIMIT, async {
         let (client, connection) = server.connect(tls).await.ok()?;
-        let driven = tokio::spawn(listener::drive(connection, None, Unreplicated::default()));
+        let driven = tokio::spawn(listener::drive(
+            connection,
+            None,
+            UnreplicatedFlag::default(),
+        ));
         let answer = described(at, &client).await;
         driven.abort();
         Some(answer)

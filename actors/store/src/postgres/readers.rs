@@ -28,7 +28,7 @@ const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A server that does not answer: one reader has waited for it, those that come after him do not.
 #[derive(Debug)]
-struct Silence {
+struct UnresponsiveServer {
     reason: String,
     /// How often the writer's connection had been made anew.
     writer: u64,
@@ -40,7 +40,7 @@ struct Silence {
 
 /// Connections that nobody uses.
 #[derive(Debug)]
-struct Idle {
+struct IdleConnections {
     /// Each with what `writers` was when it was made.
     connections: Mutex<Vec<(u64, Connection)>>,
     /// How often the writer's connection was made anew: since then another server may be the one
@@ -48,7 +48,7 @@ struct Idle {
     writers: Arc<AtomicU64>,
 }
 
-impl Idle {
+impl IdleConnections {
     fn writer(&self) -> u64 {
         self.writers.load(Ordering::SeqCst)
     }
@@ -75,14 +75,14 @@ pub(super) struct Readers {
     place: String,
     connector: Arc<Connector>,
     health: Arc<HealthRecord>,
-    idle: Arc<Idle>,
+    idle: Arc<IdleConnections>,
     /// Connections that may still be taken.
     free: Mutex<usize>,
     freed: Condvar,
     /// How long a reader waits for a connection, to be free or to be made.
     patience: Duration,
     /// Whether the server was waited for, and has not answered since.
-    silence: Mutex<Option<Silence>>,
+    silence: Mutex<Option<UnresponsiveServer>>,
 }
 
 impl Readers {
@@ -97,7 +97,7 @@ impl Readers {
             place,
             connector,
             health,
-            idle: Arc::new(Idle {
+            idle: Arc::new(IdleConnections {
                 connections: Mutex::default(),
                 writers,
             }),
@@ -125,7 +125,7 @@ impl Readers {
 
     /// The server says nothing, for this reason; or it answers.
     fn note_silence(&self, reason: Option<&str>) {
-        *self.silence.lock() = reason.map(|reason| Silence {
+        *self.silence.lock() = reason.map(|reason| UnresponsiveServer {
             reason: reason.to_owned(),
             writer: self.idle.writer(),
             tried_at: Instant::now(),
@@ -140,9 +140,9 @@ impl Readers {
 
     /// Waits until one more may be used. A read within a read gets one in any case: waiting for the
     /// outer one would never end.
-    fn admit(&self) -> Result<Admitted<'_>, StoreError> {
+    fn admit(&self) -> Result<ReaderPermit<'_>, StoreError> {
         if reentrancy::is_in_request() {
-            return Ok(Admitted(None));
+            return Ok(ReaderPermit(None));
         }
         let until = Instant::now() + self.patience;
         let mut free = self.free.lock();
@@ -154,7 +154,7 @@ impl Readers {
             }
         }
         *free -= 1;
-        Ok(Admitted(Some(self)))
+        Ok(ReaderPermit(Some(self)))
     }
 
     fn failure(&self, fault: Fault) -> StoreError {
@@ -163,9 +163,9 @@ impl Readers {
 }
 
 /// The right to one connection.
-struct Admitted<'r>(Option<&'r Readers>);
+struct ReaderPermit<'r>(Option<&'r Readers>);
 
-impl Drop for Admitted<'_> {
+impl Drop for ReaderPermit<'_> {
     fn drop(&mut self) {
         if let Some(readers) = self.0 {
             *readers.free.lock() += 1;

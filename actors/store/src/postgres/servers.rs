@@ -8,9 +8,9 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 /// The shortest time that one of several gets, if there is as much.
-const SHORTEST_SHARE: Duration = Duration::from_secs(1);
+const MIN_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest: commands over whole stores wait for a minute otherwise.
-const LONGEST_SHARE: Duration = Duration::from_secs(5);
+const MAX_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The servers of an address.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Servers {
         if count <= 1 {
             return limit;
         }
-        let share = (limit / count).clamp(SHORTEST_SHARE, LONGEST_SHARE);
+        let share = (limit / count).clamp(MIN_ATTEMPT_TIMEOUT, MAX_ATTEMPT_TIMEOUT);
         share.min(limit)
     }
 
@@ -279,12 +279,12 @@ mod tests {
     fn i18_several_servers_share_the_time_of_one() {
         let share = |text, limit| servers(text).share(Duration::from_millis(limit));
         assert_eq!(share("postgresql://a/d", 60_000), Duration::from_secs(60));
-        assert_eq!(share("postgresql://a,b/d", 60_000), LONGEST_SHARE);
+        assert_eq!(share("postgresql://a,b/d", 60_000), MAX_ATTEMPT_TIMEOUT);
         assert_eq!(
             share("postgresql://a,b/d", 5000),
             Duration::from_millis(2500)
         );
-        assert_eq!(share("postgresql://a,b,c/d", 2000), SHORTEST_SHARE);
+        assert_eq!(share("postgresql://a,b,c/d", 2000), MIN_ATTEMPT_TIMEOUT);
         assert_eq!(share("postgresql://a,b/d", 500), Duration::from_millis(500));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::connection::{Connection, Connector, Parameters};
 use super::fault::Fault;
-use super::holder::{self, HolderTerm, Taker};
+use super::holder::{self, Claimant, HolderTerm};
 use super::layout;
 use crate::error::{OpenError, StoreError};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Session {
     pub(super) fn open(
         connector: Arc<Connector>,
         place: &str,
-        taker: &Taker,
+        taker: &Claimant,
         (lease, patience): (Duration, Duration),
     ) -> Result<Self, OpenError> {
         let connected = connector.connect();

@@ -10,7 +10,7 @@
 
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
-use super::holder::{self, Beside, Owner, Taker};
+use super::holder::{self, Claimant, Owner, StandbyCounts};
 use super::holder_lock;
 use super::intake::{self, IntakeHandle};
 use super::intake_page::{self, IntakeBacklog};
@@ -28,7 +28,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
 /// A holder that said within this time that it is well is asked nothing further about.
-const RENEWED_WITHIN: Duration = Duration::from_secs(3);
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is seen of the holder of a store.
 #[derive(Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub(crate) struct SharedServer {
     /// For looks: it waits for less than the holder does.
     connector: Arc<Connector>,
     place: String,
-    taker: Taker,
+    taker: Claimant,
     looks: Mutex<Option<Connection>>,
     hints: Hints,
     has_listened: AtomicBool,
@@ -117,7 +117,7 @@ impl SharedServer {
     pub(super) fn new(
         connector: Arc<Connector>,
         place: String,
-        taker: Taker,
+        taker: Claimant,
         patience: Duration,
     ) -> Result<Self, OpenError> {
         let hints = Hints::default();
@@ -172,7 +172,7 @@ impl SharedServer {
         &self.intake
     }
 
-    pub(crate) fn look(&self) -> Result<Leadership, OpenError> {
+    pub(crate) fn leadership(&self) -> Result<Leadership, OpenError> {
         self.with_connection(|connection, schema| {
             let is_locked = holder_lock::is_locked(connection, schema)?;
             let installation = self.connector.installation;
@@ -181,7 +181,7 @@ impl SharedServer {
                 true => holder::is_anothers(connection, schema, installation)?,
                 false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
             };
-            let worked_for = match is_locked && owner.silent() > RENEWED_WITHIN {
+            let worked_for = match is_locked && owner.silent() > RENEWAL_TIMEOUT {
                 true => holder_lock::worked_for(connection, schema)?,
                 false => None,
             };
@@ -201,8 +201,8 @@ impl SharedServer {
         self.with_connection(|connection, _| intake_page::backlog(connection))
     }
 
-    pub(crate) fn beside(&self) -> Result<Beside, OpenError> {
-        self.with_connection(holder::beside)
+    pub(crate) fn standby_counts(&self) -> Result<StandbyCounts, OpenError> {
+        self.with_connection(holder::standby_counts)
     }
 
     pub(crate) fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {

@@ -298,7 +298,7 @@ impl Engine for RedbEngine {
         self.next_look()
     }
 
-    fn look(&mut self) {
+    fn check_health(&mut self) {
         self.look_for_files();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::blobs::{Extent, SegmentStorage};
 use crate::error::StoreError;
-use crate::row_source::{Before, RowChanges, RowSource};
+use crate::row_source::{PreviousRow, RowChanges, RowSource};
 use crate::rows::raw::{KeyRange, RawRow};
 use redb::{ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
 use std::collections::HashMap;
@@ -83,15 +83,15 @@ impl RowSource for RedbChanges<'_> {
 }
 
 impl RowChanges for RedbChanges<'_> {
-    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError> {
+    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<PreviousRow, StoreError> {
         let before = self.table(table)?.insert(key, row);
         let before = before.map(|row| row.map(|row| row.value().to_vec()));
-        before.map(Before::Row).map_err(|e| self.failure(e))
+        before.map(PreviousRow::Row).map_err(|e| self.failure(e))
     }
 
-    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<Before>, StoreError> {
+    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<PreviousRow>, StoreError> {
         let before = self.table(table)?.remove(key);
-        let before = before.map(|row| row.map(|row| Before::Row(Some(row.value().to_vec()))));
+        let before = before.map(|row| row.map(|row| PreviousRow::Row(Some(row.value().to_vec()))));
         before.map_err(|e| self.failure(e))
     }
 

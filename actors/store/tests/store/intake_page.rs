@@ -21,7 +21,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
 fn i18_a_page_of_the_intake_is_bounded_by_bytes() {
     let server = PostgresServer::start();
     let shared = shared(&server);
-    shared.look().unwrap();
+    shared.leadership().unwrap();
     let page = |limit, except: &[u64]| {
         let page = shared.intake().undecided(limit, except.to_vec());
         let page = wait(page).unwrap();

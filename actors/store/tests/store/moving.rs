@@ -61,7 +61,7 @@ fn i18_a_store_is_not_moved_without_what_was_being_taken_in() {
     store.close();
     migrate(&here, &there, &options()).unwrap();
     Store::open(&root.path().join("moved"), &options()).unwrap();
-    let refused = leader.look().unwrap();
+    let refused = leader.leadership().unwrap();
     assert!(refused.closed.is_some(), "{refused:?}");
 }
 

@@ -8,7 +8,7 @@ use crate::engines::{Lab, over_both_engines};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{
-    Migration, OpenError, Options, ReadRows, Removed, Retention, Row, Store, StoreError, Table,
+    Migration, OpenError, Options, ReadRows, RemovedRows, Retention, Row, Store, StoreError, Table,
     WriteTxn,
 };
 
@@ -216,7 +216,7 @@ fn retention_bounds_by_count_and_by_age_a_bit_at_a_time(lab: &Lab) {
     store
         .write_blocking(|txn| (0..100).try_for_each(|n| txn.put(&EVENTS, &(1000 + n, n), &n)))
         .unwrap();
-    let removed = |by_count, by_age, more| Removed {
+    let removed = |by_count, by_age, more| RemovedRows {
         by_count,
         by_age,
         more,

@@ -58,9 +58,9 @@ fn take_in(shared: &SharedStore, id: &str, body: &[u8]) -> Result<TakenIn, Store
 fn i18_one_takes_the_store_and_the_others_see_who_and_where() {
     let server = PostgresServer::start();
     let (first, second) = (shared(&server, "first"), shared(&server, "second"));
-    assert!(first.look().unwrap().is_released, "nobody has had it");
+    assert!(first.leadership().unwrap().is_released, "nobody has had it");
     let (store, epoch) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
-    let seen = second.look().unwrap();
+    let seen = second.leadership().unwrap();
     assert_eq!((seen.epoch, seen.is_locked), (epoch, true));
     assert_eq!(
         (seen.address.as_str(), seen.forward_key.as_str()),
@@ -170,7 +170,10 @@ fn i18_tables_of_another_version_are_refused_with_what_to_do() {
         server.sql(&format!(
             "UPDATE shared_test.layout SET version = {version}"
         ));
-        let refused = shared(&server, "second").look().unwrap_err().to_string();
+        let refused = shared(&server, "second")
+            .leadership()
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(expected), "{refused}");
     }
 }
@@ -184,7 +187,7 @@ fn i18_a_first_server_that_says_nothing_hides_no_other() {
     let url = PostgresServer::url_by(server.port()).replace('@', &first);
     let url = url.parse().unwrap();
     let shared = SharedStore::new(&url, &options(), ("here:1", "key")).unwrap();
-    assert!(shared.look().unwrap().is_released);
+    assert!(shared.leadership().unwrap().is_released);
     let (store, _) = shared.try_take(|seen| seen.is_released).unwrap().unwrap();
     let stored = store.write_blocking(|txn| txn.put(&ROWS, &1, &1));
     assert_eq!(stored, Ok(()));
@@ -263,11 +266,15 @@ fn i18_a_store_may_be_checked_while_deliveries_wait_and_is_not_moved_without_the
 fn i18_what_waits_and_who_stands_beside_are_counted() {
     let server = PostgresServer::start();
     let (first, second) = (shared(&server, "first"), shared(&server, "second"));
-    first.look().unwrap();
-    assert_eq!(first.beside().unwrap().all, 0, "itself does not count");
-    second.look().unwrap();
-    assert_eq!(first.beside().unwrap().all, 1);
-    assert_eq!(second.beside().unwrap().all, 1);
+    first.leadership().unwrap();
+    assert_eq!(
+        first.standby_counts().unwrap().all,
+        0,
+        "itself does not count"
+    );
+    second.leadership().unwrap();
+    assert_eq!(first.standby_counts().unwrap().all, 1);
+    assert_eq!(second.standby_counts().unwrap().all, 1);
     // One that says that something is wrong with it is counted apart, until nothing is.
     for (is_fit, fit) in [
         (true, 1),
@@ -278,12 +285,15 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
         (false, 0),
     ] {
         second.note_fit(is_fit).unwrap();
-        assert_eq!(first.beside().unwrap(), store::Beside { all: 1, fit });
+        assert_eq!(
+            first.standby_counts().unwrap(),
+            store::StandbyCounts { all: 1, fit }
+        );
     }
     let elsewhere = server.url_in("elsewhere").parse().unwrap();
     let other = SharedStore::new(&elsewhere, &options(), ("", "")).unwrap();
     assert_eq!(
-        other.beside().unwrap().all,
+        other.standby_counts().unwrap().all,
         0,
         "another schema is another store"
     );
@@ -298,7 +308,9 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     assert_eq!(waiting.entries, 1);
     assert!(waiting.oldest >= Duration::from_secs(3600), "{waiting:?}");
     drop(second);
-    until("its note is gone", || first.beside().unwrap().all == 0);
+    until("its note is gone", || {
+        first.standby_counts().unwrap().all == 0
+    });
 }
 
 #[test]
@@ -307,14 +319,17 @@ fn i18_a_holder_of_another_installation_is_told_from_one_of_this() {
     let of = |installation| of_installation(&server, installation);
     let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
     let former = shared(&server, "says nothing");
-    assert!(!other.look().unwrap().is_anothers, "nobody leads");
+    assert!(!other.leadership().unwrap().is_anothers, "nobody leads");
     let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
-    assert!(other.look().unwrap().is_anothers);
-    assert!(!second.look().unwrap().is_anothers);
-    assert!(!former.look().unwrap().is_anothers, "of a version before");
+    assert!(other.leadership().unwrap().is_anothers);
+    assert!(!second.leadership().unwrap().is_anothers);
+    assert!(
+        !former.leadership().unwrap().is_anothers,
+        "of a version before"
+    );
     store.close();
     let (_store, _) = former.try_take(|seen| seen.is_released).unwrap().unwrap();
-    assert!(!other.look().unwrap().is_anothers, "it is not known");
+    assert!(!other.leadership().unwrap().is_anothers, "it is not known");
 }
 
 /// A server that became the primary without the newest writes gives an epoch a second time.
@@ -379,24 +394,29 @@ fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
     let of = |installation| of_installation(&server, installation);
     let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
     let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
-    assert!(!second.look().unwrap().is_anothers);
+    assert!(!second.leadership().unwrap().is_anothers);
     store.close();
     drop(store);
-    let seen = other.look().unwrap();
+    let seen = other.leadership().unwrap();
     assert!(!seen.is_locked && seen.is_anothers, "{seen:?}");
     assert!(other.try_take(|_| true).unwrap().is_none());
-    assert!(!second.look().unwrap().is_anothers);
-    assert!(!shared(&server, "says nothing").look().unwrap().is_anothers);
+    assert!(!second.leadership().unwrap().is_anothers);
+    assert!(
+        !shared(&server, "says nothing")
+            .leadership()
+            .unwrap()
+            .is_anothers
+    );
     // All of them have gone: the settings were changed.
     drop((first, second));
     until("their notes are gone", || {
-        !other.look().unwrap().is_anothers
+        !other.leadership().unwrap().is_anothers
     });
     let (store, _) = other.try_take(|_| true).unwrap().unwrap();
     store.close();
     drop(store);
     assert!(
-        of("forge one").look().unwrap().is_anothers,
+        of("forge one").leadership().unwrap().is_anothers,
         "it is the other's now"
     );
 }
@@ -429,11 +449,13 @@ fn i18_who_asks_whether_the_store_is_held_still_is_told_when_it_is_not() {
 fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     let server = PostgresServer::start();
     let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
-    gone.look().unwrap();
-    assert_eq!(first.beside().unwrap().all, 1);
-    until("it counts no more", || first.beside().unwrap().all == 0);
-    gone.look().unwrap();
-    assert_eq!(first.beside().unwrap().all, 1, "it is there again");
+    gone.leadership().unwrap();
+    assert_eq!(first.standby_counts().unwrap().all, 1);
+    until("it counts no more", || {
+        first.standby_counts().unwrap().all == 0
+    });
+    gone.leadership().unwrap();
+    assert_eq!(first.standby_counts().unwrap().all, 1, "it is there again");
 }
 
 /// A host that was forgotten, with the address from before.
@@ -452,7 +474,7 @@ fn i18_a_store_that_was_moved_takes_nothing_in_and_is_nobodys() {
     for standby in [before, shared(&server, "forgotten")] {
         let refused = take_in(&standby, "one", b"body").unwrap_err().to_string();
         assert!(refused.contains("was moved to "), "{refused}");
-        let closed = standby.look().unwrap().closed.unwrap();
+        let closed = standby.leadership().unwrap().closed.unwrap();
         assert!(closed.contains("was moved to "), "{closed}");
         assert!(standby.try_take(|_| true).unwrap().is_none());
     }

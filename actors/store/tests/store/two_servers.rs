@@ -27,7 +27,7 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
         SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
     };
     let first = shared("first");
-    first.look().unwrap();
+    first.leadership().unwrap();
     assert_eq!(first.two_primaries(), None);
     former.stop(Stop::Crash);
     new.promote();
@@ -49,7 +49,7 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
         let name = format!("127.0.0.1:{} (timeline ", server.port());
         assert!(refused.contains(&name), "{refused}");
     }
-    assert!(second.look().is_err());
+    assert!(second.leadership().is_err());
     let taking = second.intake().take_in("one".to_owned(), vec![1], vec![2]);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -59,7 +59,7 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
     new.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
     let written = store.write_blocking(|rows| rows.put(&ROWS, &1, &1));
     written.unwrap();
-    assert_eq!(first.look().unwrap().address, "first:1");
+    assert_eq!(first.leadership().unwrap().address, "first:1");
     assert_eq!(
         new.sql("SELECT count(*) FROM shared_test.rows WHERE tbl = 'rows'"),
         "1"
@@ -84,7 +84,7 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     let leader = shared("leader", "geheim", "one");
     let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
     // Its settings are said by the session with which it looks, as it does in either role.
-    leader.look().unwrap();
+    leader.leadership().unwrap();
     let differing = |standby: &SharedStore| standby.server_signs().unwrap().differing;
     assert_eq!(differing(&shared("a", "geheim", "one")), [""; 0]);
     assert_eq!(differing(&shared("b", "other", "one")), ["secret"]);

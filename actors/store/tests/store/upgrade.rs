@@ -62,7 +62,7 @@ fn i18_tables_of_the_version_before_become_what_new_ones_are() {
     let url = of_version_5(&server);
     let shared = SharedStore::new(&url, &options(), ("", "")).unwrap();
     // A standby changes nothing, and works with either version.
-    assert!(shared.look().unwrap().is_released);
+    assert!(shared.leadership().unwrap().is_released);
     assert!(take_in(&shared, "before"));
     let place = StorePlace::Postgres(url);
     assert_eq!(version(&server), "5");
@@ -124,6 +124,9 @@ fn i18_tables_are_not_changed_under_a_holder_and_not_by_halves() {
         refused.contains("must be owner of function take_in"),
         "{refused}"
     );
-    assert!(shared("other").look().unwrap().is_released, "nobody has it");
+    assert!(
+        shared("other").leadership().unwrap().is_released,
+        "nobody has it"
+    );
     assert_eq!(version(&server), "5");
 }

@@ -33,7 +33,7 @@ fn i18_a_server_that_warns_at_each_login_is_used() {
     let url = server.url().parse().unwrap();
     store::probe(&url, &options()).unwrap();
     let shared = SharedStore::new(&url, &options(), ("here:1", "key")).unwrap();
-    assert!(shared.look().unwrap().is_released);
+    assert!(shared.leadership().unwrap().is_released);
     let (store, _) = shared.try_take(|_| true).unwrap().unwrap();
     assert_eq!(put(&store, 1), Ok(()));
     assert_eq!(len(&store), Ok(1));

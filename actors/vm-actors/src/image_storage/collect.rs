@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use vm_core::StoredName;
-use vm_core::image_index::{AgedObject, Condemned, ImageIndex, unused};
+use vm_core::image_index::{AgedObject, ImageIndex, PendingRemovals, unused};
 
 use super::{CHUNKS, ImageStorage, ImageStorageError, MANIFESTS, chunk_key, manifest_key};
 
@@ -51,7 +51,7 @@ impl ImageStorage {
         &self,
         index: &ImageIndex,
         grace: Duration,
-    ) -> Result<Condemned, ImageStorageError> {
+    ) -> Result<PendingRemovals, ImageStorageError> {
         let manifests = self.aged(MANIFESTS)?;
         let chunks = self.aged(CHUNKS)?;
         let used: BTreeSet<StoredName> = index
@@ -61,14 +61,14 @@ impl ImageStorage {
             .collect();
         let manifests = unused(&manifests, &used, grace);
         if manifests.is_empty() && unused(&chunks, &BTreeSet::new(), grace).is_empty() {
-            return Ok(Condemned::default());
+            return Ok(PendingRemovals::default());
         }
         let mut used = BTreeSet::new();
         for (digest, image) in &index.images {
             let manifest = self.manifest(digest, &image.manifest)?;
             used.extend(manifest.chunks.into_iter().flatten());
         }
-        Ok(Condemned {
+        Ok(PendingRemovals {
             chunks: unused(&chunks, &used, grace),
             manifests,
         })

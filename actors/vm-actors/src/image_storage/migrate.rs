@@ -9,7 +9,7 @@ use vm_core::StoredName;
 use vm_core::image_index::IndexedImage;
 use vm_core::image_manifest::ImageManifest;
 
-use super::push::{Sending, point};
+use super::push::{PushProgress, point};
 use super::{
     ImageStorage, ImageStorageError, TransferProgress, TransferWatch, chunk_key, new_name,
 };
@@ -30,7 +30,7 @@ pub struct MigratedImages {
 }
 
 /// How far all of it is.
-struct Migrating<'a> {
+struct MigrationProgress<'a> {
     done: AtomicU64,
     total: u64,
     watch: TransferWatch<'a>,
@@ -51,11 +51,11 @@ impl ImageStorage {
         let index = self.index()?;
         let total = index.images.values().map(|image| image.bytes).sum();
         let done = AtomicU64::new(0);
-        let migrating = Migrating { done, total, watch };
+        let migrating = MigrationProgress { done, total, watch };
         let mut migrated = MigratedImages::default();
         for (digest, image) in &index.images {
             let names = index.names_of(digest);
-            let sending = Sending::default();
+            let sending = PushProgress::default();
             match self.migrate_image((digest, image, &names), to, &sending, &migrating) {
                 Ok(()) => migrated.images += 1,
                 Err(error) if self.is_damage_here(&error) => {
@@ -75,8 +75,8 @@ impl ImageStorage {
         &self,
         (digest, image, names): (&str, &IndexedImage, &[String]),
         to: &Self,
-        sending: &Sending,
-        migrating: &Migrating<'_>,
+        sending: &PushProgress,
+        migrating: &MigrationProgress<'_>,
     ) -> Result<(), ImageStorageError> {
         let known = to.change_index(|index| {
             let is_there = index.images.contains_key(digest);
@@ -116,8 +116,8 @@ impl ImageStorage {
         &self,
         manifest: &ImageManifest,
         (to, known): (&Self, HashMap<String, StoredName>),
-        sending: &Sending,
-        migrating: &Migrating<'_>,
+        sending: &PushProgress,
+        migrating: &MigrationProgress<'_>,
     ) -> Result<Vec<Option<StoredName>>, ImageStorageError> {
         let known = Mutex::new(known);
         let chunks = Mutex::new(vec![None; manifest.chunks.len()]);
@@ -148,7 +148,7 @@ impl ImageStorage {
         &self,
         (name, length): (&StoredName, u64),
         to: &Self,
-        sending: &Sending,
+        sending: &PushProgress,
     ) -> Result<StoredName, ImageStorageError> {
         let stored = self.stored_chunk(name, length)?.0;
         let bytes = stored.len() as u64;
@@ -174,7 +174,7 @@ impl ImageStorage {
     }
 }
 
-impl Migrating<'_> {
+impl MigrationProgress<'_> {
     fn done(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let total = self.total;

@@ -26,7 +26,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use config_core::ObjectSettings;
-use http_clients::objects::{ObjectStorage, ObjectVersion, Replaced, SmallObject, StoredObject};
+use http_clients::objects::{
+    ObjectStorage, ObjectVersion, ReplaceResult, SmallObject, StoredObject,
+};
 use parking_lot::Mutex;
 use vm_core::image_index::ImageIndex;
 use vm_core::image_manifest::{ImageManifest, MOST_MANIFEST_BYTES};
@@ -191,7 +193,7 @@ impl ImageStorage {
         next: &ImageIndex,
     ) -> Result<bool, ImageStorageError> {
         let replaced = self.objects.replace(INDEX, version, next.to_json())?;
-        Ok(matches!(replaced, Replaced::Done(_)))
+        Ok(matches!(replaced, ReplaceResult::Done(_)))
     }
 
     /// Forgets a name, or an image with all its names; the digest of an image that is gone. What it

@@ -39,7 +39,7 @@ pub struct PushedImage {
 
 /// What one round sends.
 #[derive(Default)]
-pub(super) struct Sending {
+pub(super) struct PushProgress {
     pub(super) chunks: AtomicUsize,
     pub(super) bytes: AtomicU64,
     pub(super) known: AtomicUsize,
@@ -88,7 +88,7 @@ impl ImageStorage {
                 true => HashMap::new(),
                 false => self.usable_chunks(&index)?,
             };
-            let sending = Sending::default();
+            let sending = PushProgress::default();
             let chunks = self.send_chunks(&disk, known, &sending, watch)?;
             pushed.sent_chunks += sending.chunks.into_inner();
             pushed.sent_bytes += sending.bytes.into_inner();
@@ -117,7 +117,7 @@ impl ImageStorage {
         &self,
         disk: &DiskFile,
         known: HashMap<String, StoredName>,
-        sending: &Sending,
+        sending: &PushProgress,
         watch: TransferWatch<'_>,
     ) -> Result<Vec<Option<StoredName>>, ImageStorageError> {
         let count = usize::try_from(disk.bytes().div_ceil(CHUNK_BYTES)).unwrap_or(usize::MAX);
@@ -142,7 +142,7 @@ impl ImageStorage {
         &self,
         chunk: &[u8],
         known: &Mutex<HashMap<String, StoredName>>,
-        sending: &Sending,
+        sending: &PushProgress,
     ) -> Result<StoredName, ImageStorageError> {
         let digest = blake3::hash(chunk).to_hex().to_string();
         let length = chunk.len() as u64;

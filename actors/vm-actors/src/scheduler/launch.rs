@@ -18,7 +18,7 @@ use crate::provisioning::{ProvisionPlan, discard};
 use crate::registry::VmRegistry;
 use crate::request_queue::PendingRequest;
 use crate::vm::{Vm, VmObserver, VmResources, VmStart};
-use crate::warm_pool::{StaleStock, VmOrigin};
+use crate::warm_pool::{StaleClones, VmOrigin};
 
 /// Messages that may wait for one VM, and questions it may have open: more than commands and
 /// transfers at once.
@@ -110,7 +110,7 @@ impl VmScheduler {
 }
 
 /// Ends what an image left that its name does not mean any more.
-fn discard_stale(stale: StaleStock) {
+fn discard_stale(stale: StaleClones) {
     if stale.clones.is_empty() && stale.template.is_none() {
         return;
     }

@@ -27,7 +27,7 @@ const TIMEOUT_GRACE: Duration = Duration::from_secs(30);
 struct ExecEnded(Arc<ExecRecord>);
 
 /// Takes a command's output on a thread of the machine.
-struct Sink {
+struct OutputSink {
     record: Arc<ExecRecord>,
     counters: Arc<Counters>,
     vm: Addr<Vm>,
@@ -35,7 +35,7 @@ struct Sink {
     held: Arc<Notify>,
 }
 
-impl ExecSink for Sink {
+impl ExecSink for OutputSink {
     fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow {
         self.counters.output(bytes.len());
         let flow = self.record.log.push(stream, bytes);
@@ -170,7 +170,7 @@ impl Vm {
         let record = self.new_exec()?;
         self.refresh_work();
         let held = Arc::new(Notify::new());
-        let sink = Sink {
+        let sink = OutputSink {
             record: Arc::clone(&record),
             counters: Arc::clone(&self.resources.counters),
             vm: ctx.address(),

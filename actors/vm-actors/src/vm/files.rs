@@ -35,7 +35,7 @@ impl Handler<PutFiles> for Vm {
             let (machine, permit) = transfer?;
             let put = spawn_blocking(move || {
                 let _permit = permit;
-                machine.put_tar(&path, &mut Incoming::new(tar), idle)
+                machine.put_tar(&path, &mut UploadReader::new(tar), idle)
             });
             let put = put
                 .await
@@ -53,7 +53,7 @@ impl Handler<GetFiles> for Vm {
         let idle = self.resources.settings.transfer_idle;
         spawn_blocking(move || {
             let _permit = permit;
-            let mut outgoing = Outgoing::new(tar);
+            let mut outgoing = DownloadWriter::new(tar);
             let got = machine.get_tar(&path, &mut outgoing, idle);
             outgoing.finish(got.map(drop).map_err(VmFailure::from));
         });
@@ -62,13 +62,13 @@ impl Handler<GetFiles> for Vm {
 }
 
 /// A tar as it comes from the edge. Blocks.
-struct Incoming {
+struct UploadReader {
     parts: mpsc::Receiver<TarPart>,
     current: Bytes,
     ended: bool,
 }
 
-impl Incoming {
+impl UploadReader {
     fn new(parts: mpsc::Receiver<TarPart>) -> Self {
         Self {
             parts,
@@ -78,7 +78,7 @@ impl Incoming {
     }
 }
 
-impl Read for Incoming {
+impl Read for UploadReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.ended {
             match self.parts.blocking_recv() {
@@ -97,12 +97,12 @@ impl Read for Incoming {
 }
 
 /// A tar as it goes to the edge, in pieces. Blocks.
-struct Outgoing {
+struct DownloadWriter {
     parts: mpsc::Sender<Result<TarPart, VmFailure>>,
     piece: Vec<u8>,
 }
 
-impl Outgoing {
+impl DownloadWriter {
     fn new(parts: mpsc::Sender<Result<TarPart, VmFailure>>) -> Self {
         let piece = Vec::with_capacity(PIECE);
         Self { parts, piece }
@@ -130,7 +130,7 @@ impl Outgoing {
     }
 }
 
-impl Write for Outgoing {
+impl Write for DownloadWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = bytes.len().min(PIECE - self.piece.len());
         self.piece.extend_from_slice(&bytes[..count]);
@@ -158,7 +158,7 @@ mod tests {
             }
             drop(send);
             let mut all = Vec::new();
-            Incoming::new(receive)
+            UploadReader::new(receive)
                 .read_to_end(&mut all)
                 .map(|_| all)
                 .map_err(|error| error.kind())
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_tar_goes_out_in_pieces_with_a_word_at_its_end() {
         let (send, mut receive) = mpsc::channel(8);
-        let mut outgoing = Outgoing::new(send.clone());
+        let mut outgoing = DownloadWriter::new(send.clone());
         outgoing.write_all(&vec![7; PIECE + 1]).unwrap();
         outgoing.finish(Ok(()));
         let mut sizes = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         }
         assert_eq!(sizes, [PIECE, 1, 0]);
         let broken = VmFailure::Gone("x".to_owned());
-        Outgoing::new(send).finish(Err(broken.clone()));
+        DownloadWriter::new(send).finish(Err(broken.clone()));
         assert_eq!(receive.try_recv(), Ok(Err(broken)));
     }
 }

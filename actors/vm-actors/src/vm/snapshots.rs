@@ -18,7 +18,7 @@ use crate::provisioning::identity;
 pub const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Longest wait for the end of transfers, before a snapshot is refused for them.
-const TRANSFER_END: Duration = Duration::from_secs(2);
+const TRANSFER_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a snapshot of it was asked for gives.
 type SnapshotReply<T> = ResponseActFuture<Vm, Result<T, VmFailure>>;
@@ -115,7 +115,7 @@ impl Handler<TakeSnapshot> for Vm {
         // Whoever asked for files may have them all before their end is noted here.
         let all = u32::try_from(MAX_TRANSFERS).unwrap_or(u32::MAX);
         let ended = Arc::clone(&self.transfers).acquire_many_owned(all);
-        let ended = actix_rt::time::timeout(TRANSFER_END, ended).into_actor(self);
+        let ended = actix_rt::time::timeout(TRANSFER_END_TIMEOUT, ended).into_actor(self);
         Box::pin(ended.then(move |ended, vm, _| {
             drop(ended);
             vm.take_snapshot(name)

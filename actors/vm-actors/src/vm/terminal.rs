@@ -15,11 +15,11 @@ use crate::messages::{ResizeTerminal, TypeIn, VmFailure};
 const TYPING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Where a command runs.
-type Typist = (Arc<dyn Machine>, ExecTicket);
+type ExecTarget = (Arc<dyn Machine>, ExecTicket);
 
 impl Vm {
     /// Where a command runs; `None` when it has ended.
-    fn typist(&self, exec: &ExecId) -> Result<Option<Typist>, VmFailure> {
+    fn typist(&self, exec: &ExecId) -> Result<Option<ExecTarget>, VmFailure> {
         let unknown = || VmFailure::UnknownExec(exec.clone());
         let record = self.entry.exec(exec).ok_or_else(unknown)?;
         if record.log.end().is_some() {

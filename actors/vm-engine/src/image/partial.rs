@@ -20,7 +20,7 @@ use super::store::digest_of;
 use super::{Image, ImageError, ImageStore, files};
 
 /// What nobody went on with for so long is removed.
-const KEPT: Duration = Duration::from_secs(86_400);
+const PARTIAL_RETENTION: Duration = Duration::from_secs(86_400);
 const FOLDER: &str = "partial";
 
 /// A disk that is being filled, by this process alone.
@@ -124,7 +124,7 @@ fn is_abandoned(folder: &Path) -> bool {
     });
     let newest = newest.into_iter().flatten().max();
     let age = newest.map(|newest| SystemTime::now().duration_since(newest));
-    if !age.is_some_and(|age| age.is_ok_and(|age| age > KEPT)) {
+    if !age.is_some_and(|age| age.is_ok_and(|age| age > PARTIAL_RETENTION)) {
         return false;
     }
     let lock = options().open(folder.join("lock"));

@@ -22,7 +22,7 @@ pub fn bound_buffers(bytes: u64) {
 
 /// Bytes that were set aside; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Reserved {
+pub(super) struct BudgetReservation {
     budget: &'static Budget,
     bytes: u64,
 }
@@ -35,19 +35,19 @@ impl Budget {
     }
 
     /// Sets bytes aside; `None` when so many are not left.
-    pub(super) fn reserve(&'static self, bytes: u64) -> Option<Reserved> {
+    pub(super) fn reserve(&'static self, bytes: u64) -> Option<BudgetReservation> {
         let take = |left: u64| left.checked_sub(bytes);
         self.left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
             .ok()
-            .map(|_| Reserved {
+            .map(|_| BudgetReservation {
                 budget: self,
                 bytes,
             })
     }
 }
 
-impl Drop for Reserved {
+impl Drop for BudgetReservation {
     fn drop(&mut self) {
         self.budget.left.fetch_add(self.bytes, Ordering::SeqCst);
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use vm_core::guest::{CHUNK, Channel, STREAM_WINDOW, ToGuest};
 use vm_core::network::request::MAX_HEAD;
 
-use super::budget::{ALL_VMS, Reserved};
+use super::budget::{ALL_VMS, BudgetReservation};
 use super::connection::Connection;
 use super::streams::StreamPipe;
 
@@ -37,7 +37,7 @@ pub(crate) struct GuestStream {
     pipe: Arc<StreamPipe>,
     connection: Arc<Connection>,
     /// Its part of what all VMs may hold; none left means that it is refused.
-    reserved: Option<Reserved>,
+    reserved: Option<BudgetReservation>,
 }
 
 /// Serves the streams of one VM.

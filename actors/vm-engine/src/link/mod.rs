@@ -56,7 +56,7 @@ pub(crate) type OnDisconnect = Box<dyn FnOnce(FailureReason, String) -> String +
 /// Executions and transfers at once in one VM; the agent refuses a few more than these.
 const MAX_CHANNELS: usize = 60;
 /// Time between two looks whether anything is under way.
-const REST_GLANCE: Duration = Duration::from_millis(5);
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// How long an agent may take nothing of what waits for it.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -137,7 +137,7 @@ impl Link {
                 Some(what) if start.elapsed() >= deadline => return Err(MachineError::InUse(what)),
                 Some(_) => at_rest = 0,
             }
-            std::thread::park_timeout(REST_GLANCE);
+            std::thread::park_timeout(LOOK_INTERVAL);
         }
     }
 

@@ -14,7 +14,7 @@ const SLACK: usize = 64 * 1024;
 /// Bytes given to the socket at once.
 const PIECE: usize = 64 * 1024;
 /// A buffer that has grown is given back when it is empty.
-const KEPT: usize = 64 * 1024;
+const MAX_KEPT_CAPACITY: usize = 64 * 1024;
 
 /// Why nothing was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Outbox {
         }
         let count = state.bytes.len().min(PIECE);
         piece.extend(state.bytes.drain(..count));
-        if state.bytes.is_empty() && state.bytes.capacity() > KEPT {
+        if state.bytes.is_empty() && state.bytes.capacity() > MAX_KEPT_CAPACITY {
             state.bytes = VecDeque::new();
         }
         drop(state);

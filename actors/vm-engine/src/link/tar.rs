@@ -9,7 +9,7 @@ use vm_core::guest::{CHUNK, Channel, TarSummary, ToGuest, Use, WINDOW};
 
 use super::Link;
 use super::answer::{Answer, Reply};
-use super::budget::{ALL_VMS, Reserved};
+use super::budget::{ALL_VMS, BudgetReservation};
 use super::connection::{ChannelWaiter, SEND_TIMEOUT};
 use super::tar_pipe::TarPipe;
 use crate::error::MachineError;
@@ -129,7 +129,7 @@ impl Link {
 }
 
 /// Memory for a tar on its way.
-fn reserve() -> Result<Reserved, MachineError> {
+fn reserve() -> Result<BudgetReservation, MachineError> {
     ALL_VMS.reserve(RESERVED).ok_or(MachineError::NoMemory)
 }
 

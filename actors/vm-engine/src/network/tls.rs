@@ -14,15 +14,15 @@ use vm_core::network::{Target, TargetHost};
 
 use super::peer::Peer;
 
-type Configured = Result<Arc<ClientConfig>, String>;
+type ClientConfigResult = Result<Arc<ClientConfig>, String>;
 
 /// Which authorities are trusted, asked for with the first connection; nobody's by default.
 #[derive(Clone)]
-pub struct Trust(Arc<dyn Fn() -> Configured + Send + Sync>);
+pub struct Trust(Arc<dyn Fn() -> ClientConfigResult + Send + Sync>);
 
 impl Trust {
     /// Trusts whom the configuration trusts; an error is why there is none.
-    pub fn by(config: impl Fn() -> Configured + Send + Sync + 'static) -> Self {
+    pub fn by(config: impl Fn() -> ClientConfigResult + Send + Sync + 'static) -> Self {
         Self(Arc::new(config))
     }
 }

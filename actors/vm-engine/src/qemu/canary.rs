@@ -63,7 +63,7 @@ impl Canary {
         if let Some(report) = self.cached(&boot_id, &tried) {
             return report;
         }
-        let Trial {
+        let CanaryReport {
             device,
             tried: was_tried,
             outcome,
@@ -103,13 +103,13 @@ impl Canary {
         fs::rename(temporary, &self.cache)
     }
 
-    fn try_it(&self, config: &QemuConfig, image: &Arc<Image>) -> Trial {
+    fn try_it(&self, config: &QemuConfig, image: &Arc<Image>) -> CanaryReport {
         let device = self.device.display();
         if !self.device.exists() {
-            return Trial::untried(false, format!("{device} does not exist"));
+            return CanaryReport::untried(false, format!("{device} does not exist"));
         }
         if let Err(error) = openable(&self.device) {
-            return Trial::untried(true, format!("{device} cannot be opened: {error}"));
+            return CanaryReport::untried(true, format!("{device} cannot be opened: {error}"));
         }
         let config = QemuConfig {
             accelerator: Accelerator::Kvm,
@@ -141,11 +141,14 @@ impl Canary {
                 Ok(format!("a canary VM booted in {took} ms"))
             }
             Err(error @ (DriverError::Program { .. } | DriverError::Files { .. })) => {
-                return Trial::untried(true, format!("no canary VM could be started: {error}"));
+                return CanaryReport::untried(
+                    true,
+                    format!("no canary VM could be started: {error}"),
+                );
             }
             Err(error) => Err(format!("the canary VM did not boot: {error}")),
         };
-        Trial {
+        CanaryReport {
             device: true,
             tried: true,
             outcome,
@@ -154,7 +157,7 @@ impl Canary {
 }
 
 /// What became of the canary.
-struct Trial {
+struct CanaryReport {
     /// Whether there is a device.
     device: bool,
     /// Whether a VM was started.
@@ -163,7 +166,7 @@ struct Trial {
     outcome: Result<String, String>,
 }
 
-impl Trial {
+impl CanaryReport {
     fn untried(device: bool, reason: String) -> Self {
         Self {
             device,

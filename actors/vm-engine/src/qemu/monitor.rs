@@ -92,7 +92,7 @@ impl Monitor for QemuMonitor {
         qmp.run("stop", &Value::Null, deadline).map(drop)
     }
 
-    fn go_on(&self, deadline: Duration) -> Result<(), DriverError> {
+    fn unpause(&self, deadline: Duration) -> Result<(), DriverError> {
         let mut qmp = self.qmp.lock();
         qmp.run("cont", &Value::Null, deadline).map(drop)
     }

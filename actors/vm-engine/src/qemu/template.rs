@@ -142,15 +142,15 @@ fn warm(link: &Link, script: &str, deadline: Duration) {
         terminal: None,
     };
     let (sender, ended) = channel();
-    if link.exec(spec, Box::new(Quiet(sender))).is_ok() {
+    if link.exec(spec, Box::new(EndWaiter(sender))).is_ok() {
         let _ = ended.recv_timeout(deadline);
     }
 }
 
 /// Waits for the end of something whose output does not matter.
-struct Quiet(Sender<ExecEnd>);
+struct EndWaiter(Sender<ExecEnd>);
 
-impl ExecSink for Quiet {
+impl ExecSink for EndWaiter {
     fn output(&mut self, _stream: OutputStream, _bytes: &[u8]) -> Flow {
         Flow::Continue
     }

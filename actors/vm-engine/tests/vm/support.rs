@@ -49,7 +49,7 @@ pub(crate) fn agent() -> PathBuf {
     if let Some(built) = std::env::var_os("ORRERY_VM_GUEST") {
         return built.into();
     }
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = std::path::absolute("../..").expect("a folder to work in");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(&workspace)

@@ -7,8 +7,8 @@ use super::*;
 
 const LEVELS: [Isolation; 3] = [NamespaceSandbox, EmulatedVm, HardwareVm];
 
-fn room(vms: u32, mem_mib: u64) -> Option<Room> {
-    Some(Room {
+fn room(vms: u32, mem_mib: u64) -> Option<FreeResources> {
+    Some(FreeResources {
         vms,
         mem_mib,
         most_mem_mib: 8192,
@@ -19,8 +19,8 @@ fn room(vms: u32, mem_mib: u64) -> Option<Room> {
 }
 
 /// The same, on a host with 8 processors.
-fn room_of(vcpus: u32, vms: u32, mem_mib: u64) -> Option<Room> {
-    room(vms, mem_mib).map(|room| Room {
+fn room_of(vcpus: u32, vms: u32, mem_mib: u64) -> Option<FreeResources> {
+    room(vms, mem_mib).map(|room| FreeResources {
         vcpus,
         most_vcpus: 8,
         ..room
@@ -32,7 +32,7 @@ const fn size(mem_mib: u64, vcpus: u32) -> VmSize {
 }
 
 /// An emulating host.
-fn host<'a>(name: &'a str, images: &'a [String], room: Option<Room>) -> Host<'a> {
+fn host<'a>(name: &'a str, images: &'a [String], room: Option<FreeResources>) -> Host<'a> {
     Host {
         name,
         labels: &[],
@@ -78,19 +78,22 @@ fn i18_a_host_must_fit_in_labels_isolation_and_image() {
     };
     let placement = place(&hosts, &on_gpu);
     assert_eq!(names(&hosts, &placement.order), ["gpu"]);
-    assert_eq!(placement.unfit, [(0, Unfit::Label("gpu".to_owned()))]);
+    assert_eq!(
+        placement.unfit,
+        [(0, HostRejection::Label("gpu".to_owned()))]
+    );
     let strong = HostRequest {
         isolation: HardwareVm,
         ..wanted()
     };
-    let weak = (0, Unfit::Isolation(EmulatedVm));
+    let weak = (0, HostRejection::Isolation(EmulatedVm));
     assert_eq!(place(&hosts, &strong).unfit[0], weak);
     let other = HostRequest {
         image: "arm",
         ..wanted()
     };
-    assert_eq!(place(&hosts, &other).unfit[1], (1, Unfit::Image));
-    assert!(!Unfit::Image.is_temporary() && Unfit::Cordoned.is_temporary());
+    assert_eq!(place(&hosts, &other).unfit[1], (1, HostRejection::Image));
+    assert!(!HostRejection::Image.is_temporary() && HostRejection::Cordoned.is_temporary());
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn i18_the_best_host_answers_has_room_and_few_jobs_of_the_repository() {
         ["roomy", "tight", "busy", "gone"]
     );
     assert_eq!(names(&hosts, &placement.full), ["crowded", "full"]);
-    assert_eq!(placement.unfit, [(3, Unfit::Cordoned)]);
+    assert_eq!(placement.unfit, [(3, HostRejection::Cordoned)]);
 }
 
 /// A host that has just booted, and is about to find out what it offers.
@@ -164,12 +167,12 @@ fn i18_a_host_that_prepares_itself_is_not_refused_for_its_isolation() {
     let hosts = [host("emulating", &[], room(4, 8192)), preparing];
     let placement = place(&hosts, &strong);
     assert_eq!(names(&hosts, &placement.order), ["preparing"]);
-    assert_eq!(placement.unfit, [(0, Unfit::Isolation(EmulatedVm))]);
+    assert_eq!(placement.unfit, [(0, HostRejection::Isolation(EmulatedVm))]);
 }
 
 #[test]
 fn i18_a_machine_that_is_larger_than_a_host_does_not_wait_for_room_there() {
-    let with_overhead = room(4, 8192).map(|room| Room {
+    let with_overhead = room(4, 8192).map(|room| FreeResources {
         overhead_mib: 40,
         ..room
     });
@@ -191,12 +194,12 @@ fn i18_a_machine_that_is_larger_than_a_host_does_not_wait_for_room_there() {
         assert_eq!(names(&hosts, &placement.full), full, "{mem_mib}");
         let small = small
             .iter()
-            .map(|(index, most)| (*index, Unfit::Small(*most)));
+            .map(|(index, most)| (*index, HostRejection::Small(*most)));
         assert_eq!(placement.unfit, small.collect::<Vec<_>>(), "{mem_mib}");
     }
-    assert!(!Unfit::Small(8192).is_temporary());
+    assert!(!HostRejection::Small(8192).is_temporary());
     // What is free is less than the VM and its monitor take.
-    let tight = Room {
+    let tight = FreeResources {
         mem_mib: 520,
         ..with_overhead.expect("it has some")
     };
@@ -237,7 +240,7 @@ fn i18_a_host_that_can_fetch_the_image_fits_and_of_equals_comes_behind() {
         names(&hosts, &placement.order),
         ["has", "silent", "another", "empty", "busier", "tight"]
     );
-    assert_eq!(placement.unfit, [(6, Unfit::Image)]);
+    assert_eq!(placement.unfit, [(6, HostRejection::Image)]);
 }
 
 #[test]
@@ -299,7 +302,10 @@ fn i18_a_host_whose_processors_are_taken_is_full_whatever_memory_it_has() {
         ..wanted()
     };
     let placement = place(&hosts, &wide);
-    let (few, order) = (Unfit::Processors(8), names(&hosts, &placement.order));
+    let (few, order) = (
+        HostRejection::Processors(8),
+        names(&hosts, &placement.order),
+    );
     assert_eq!(order, ["silent"]);
     assert_eq!(placement.unfit, [(0, few.clone()), (1, few.clone())]);
     assert!(!few.is_temporary() && few.to_string().contains("8 virtual processors"));

@@ -103,7 +103,7 @@ impl Stage {
     }
 
     fn command(&self, releases: &str, options: &[&str]) -> Command {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/install.sh");
+        let script = std::path::absolute("../dist/install.sh").expect("a folder to work in");
         let mut command = Command::new("sh");
         command.arg(script).args(options);
         command.env("HOME", self.home());

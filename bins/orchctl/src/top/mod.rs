@@ -33,7 +33,7 @@ use crate::failure::Failure;
 use crate::output::write;
 use model::{Effect, Event, Model};
 use update::update;
-use work::Work;
+use work::PendingRequests;
 
 /// Columns of a frame that no terminal has a say in, unless COLUMNS does.
 const COLUMNS: u16 = 100;
@@ -109,7 +109,7 @@ async fn live(
     let mut model = Model::new(size, Timestamp::now());
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
-    let mut work = Work::new(bridge, sender);
+    let mut work = PendingRequests::new(bridge, sender);
     let mut ticks = tokio::time::interval(Duration::from_secs(options.interval.into()));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut screen = Screen::enter().map_err(failed)?;

@@ -20,13 +20,13 @@ const RUNS: usize = 100;
 const LOG_LINES: usize = 500;
 
 /// Requests under way.
-pub(super) struct Work {
+pub(super) struct PendingRequests {
     bridge: Rc<Bridge>,
     events: UnboundedSender<Event>,
     fetch: Option<JoinHandle<()>>,
 }
 
-impl Drop for Work {
+impl Drop for PendingRequests {
     fn drop(&mut self) {
         if let Some(fetch) = self.fetch.take() {
             fetch.abort();
@@ -34,7 +34,7 @@ impl Drop for Work {
     }
 }
 
-impl Work {
+impl PendingRequests {
     pub(super) fn new(bridge: Rc<Bridge>, events: UnboundedSender<Event>) -> Self {
         Self {
             bridge,

@@ -1,7 +1,5 @@
 //! `top`: one frame as text, and the live screen on a real pseudo-terminal over the real daemon.
 
-use std::path::Path;
-
 use rustix::process::Signal;
 
 use crate::bridge::{Bridge, Script};
@@ -113,7 +111,7 @@ fn picture_of_the_documentation() {
     site.in_state(&daemon, &run, "running");
     let mut pty = live(&site, &daemon);
     pty.wait_for("running 1");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    let folder = std::path::absolute("../../docs/pictures").expect("a folder to work in");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("top.svg"), pty.picture()).unwrap();
 }

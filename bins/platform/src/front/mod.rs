@@ -33,7 +33,7 @@ use edge_web::{
 use search_web::FrontDoor;
 
 pub(crate) use mount::{Mount, reached};
-use proxy::Passage;
+use proxy::ProductProxy;
 pub(crate) use token::platform_token;
 
 /// Requests and connections that are passed on at once, of all products together.
@@ -72,13 +72,17 @@ pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontD
         },
         routes: Arc::new(move |routes| {
             mounts.iter().fold(routes, |routes, mount| {
-                add(routes, &Passage::new(mount.clone(), limit.clone()), mount)
+                add(
+                    routes,
+                    &ProductProxy::new(mount.clone(), limit.clone()),
+                    mount,
+                )
             })
         }),
     }
 }
 
-fn add(routes: Routes, passage: &Passage, mount: &Mount) -> Routes {
+fn add(routes: Routes, passage: &ProductProxy, mount: &Mount) -> Routes {
     let path = format!("{}/{{rest:.*}}", mount.prefix);
     routes.every_method(&path, || {
         let passage = passage.clone();

@@ -17,14 +17,14 @@ use super::target::{Refusal, target};
 
 /// One worker's way to one product.
 #[derive(Clone)]
-pub(super) struct Passage {
+pub(super) struct ProductProxy {
     mount: Rc<Mount>,
     limit: ConcurrencyLimit,
     /// Its connections are this worker's.
     forwarder: Rc<OnceCell<Forwarder>>,
 }
 
-impl Passage {
+impl ProductProxy {
     pub(super) fn new(mount: Mount, limit: ConcurrencyLimit) -> Self {
         Self {
             mount: Rc::new(mount),

@@ -15,7 +15,7 @@ mod save;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::Environment;
 use http_clients::objects::ObjectStorage;
 use search_core::role::{ServerSettings, StorageBackend};
@@ -60,7 +60,7 @@ fn end(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
     match done {
         Ok(done) => {
             for note in &done.notes {
-                say(note);
+                print_note(note);
             }
             print(&match arguments.format {
                 OutputFormat::Json => serde_json::to_string(&done).unwrap_or_default(),
@@ -72,7 +72,7 @@ fn end(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

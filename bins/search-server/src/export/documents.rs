@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use search_actors::snapshots::{SnapshotMode, Tenure, check_published_here};
+use search_actors::snapshots::{PublishingLease, SnapshotMode, check_published_here};
 use search_actors::{RoleSet, RoleSource, in_step_mark, source_git};
 use search_core::role::{RoleFile, ServerSettings};
 use search_engine::answering::{DocumentRequest, SearchableRole, SearchableSource, read_document};
@@ -32,7 +32,7 @@ pub(super) struct NotedSource {
     /// The index has all of the source, or of its part: what is not in it is gone.
     pub(super) is_whole: bool,
     /// The lease that it is published under; none on one machine.
-    pub(super) tenure: Option<Tenure>,
+    pub(super) tenure: Option<PublishingLease>,
 }
 
 /// A document that is indexed.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use command_line::{print, say};
+use command_line::{print, print_note};
 use config_core::Environment;
 use search_core::bulk::BulkItem;
 use search_core::role::ServerSettings;
@@ -65,7 +65,7 @@ pub(crate) fn run(
             }
         }
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }
@@ -86,18 +86,18 @@ async fn export(
     for id in record.begin(&noted)? {
         let source = sources.iter().find(|source| source.noted.id == id);
         let name = source.map_or(id.as_str(), |source| source.name.as_str());
-        say(&format!(
+        print_note(&format!(
             "source {name:?} was another indexer's since the last run, or is split otherwise: its \
              documents are put again"
         ));
     }
     let index = target.prepare().await?;
     if record.is_of_another(&index)? {
-        say("the index there was made anew since the last run: all documents are put again");
+        print_note("the index there was made anew since the last run: all documents are put again");
     }
     for source in sources.iter().filter(|source| !source.noted.is_whole) {
         let name = &source.name;
-        say(&format!(
+        print_note(&format!(
             "source {name:?} is being indexed: what is indexed no more is removed by a later run"
         ));
     }
@@ -179,7 +179,7 @@ impl ExportRun<'_> {
                 Some(reason) => {
                     self.report.refused += 1;
                     if self.report.refused as usize <= MAX_REPORTED {
-                        say(&format!("{}: refused: {reason}", item.id));
+                        print_note(&format!("{}: refused: {reason}", item.id));
                     }
                 }
             }

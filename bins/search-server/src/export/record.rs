@@ -206,7 +206,7 @@ fn leases_text(leases: &BTreeMap<String, String>) -> String {
 mod tests {
     use std::num::NonZeroU32;
 
-    use search_actors::snapshots::Tenure;
+    use search_actors::snapshots::PublishingLease;
 
     use super::*;
 
@@ -215,7 +215,7 @@ mod tests {
         [NotedSource {
             id: "docs".to_owned(),
             is_whole: true,
-            tenure: tenure.map(|(part, count, epoch)| Tenure {
+            tenure: tenure.map(|(part, count, epoch)| PublishingLease {
                 part: SourcePart::new(number(part), number(count)).expect("a part"),
                 epoch,
             }),

@@ -1,7 +1,5 @@
 //! The samples of a cluster are valid: with the test's own storage and folders in place of theirs.
 
-use std::path::Path;
-
 use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 
 use super::servers::Home;
@@ -10,7 +8,7 @@ use super::servers::Home;
 fn i18_the_samples_of_indexer_and_searcher_are_valid() {
     let storage = S3Server::start();
     let home = Home::new();
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/cluster");
+    let samples = std::path::absolute("../../config-samples/cluster").expect("a folder to work in");
     let roles = std::fs::read_to_string(samples.join("search-roles.json")).expect("a sample");
     let docs = home.docs().display().to_string();
     let path = home.data("search-roles.json");

@@ -29,7 +29,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use event::{Effect, Event};
 use model::Model;
 use update::{first_effects, update};
-use work::Work;
+use work::PendingRequests;
 
 /// Lines that a notch of the wheel moves.
 const WHEEL_LINES: isize = 3;
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     let mut model = Model::new(size, &server);
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
-    let mut work = Work::new(opened.client.clone(), sender);
+    let mut work = PendingRequests::new(opened.client.clone(), sender);
     let mut screen = Screen::enter().map_err(failed)?;
     for effect in first_effects() {
         work.begin(effect);

@@ -20,20 +20,20 @@ const SUGGESTION_DEBOUNCE: Duration = Duration::from_millis(40);
 const SUGGESTIONS: &str = "8";
 
 /// Requests under way.
-pub(crate) struct Work {
+pub(crate) struct PendingRequests {
     client: Client,
     events: UnboundedSender<Event>,
-    suggest: Running,
-    search: Running,
-    read: Running,
-    chat: Running,
+    suggest: AbortableTask,
+    search: AbortableTask,
+    read: AbortableTask,
+    chat: AbortableTask,
 }
 
 /// A request that ends when it is replaced or dropped.
 #[derive(Default)]
-struct Running(Option<JoinHandle<()>>);
+struct AbortableTask(Option<JoinHandle<()>>);
 
-impl Running {
+impl AbortableTask {
     fn replace(&mut self, work: impl Future<Output = ()> + 'static) {
         self.stop();
         self.0 = Some(actix_rt::spawn(work));
@@ -46,21 +46,21 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for AbortableTask {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-impl Work {
+impl PendingRequests {
     pub(crate) fn new(client: Client, events: UnboundedSender<Event>) -> Self {
         Self {
             client,
             events,
-            suggest: Running::default(),
-            search: Running::default(),
-            read: Running::default(),
-            chat: Running::default(),
+            suggest: AbortableTask::default(),
+            search: AbortableTask::default(),
+            read: AbortableTask::default(),
+            chat: AbortableTask::default(),
         }
     }
 

@@ -73,7 +73,7 @@ impl LineReader {
             Some((Ok(history), _)) => editor = editor.with_history(Box::new(history)),
             // A history that cannot be kept is no reason not to work.
             Some((Err(error), path)) => {
-                human::say(&format!("! no history: {}: {error}", path.display()));
+                human::print_note(&format!("! no history: {}: {error}", path.display()));
             }
             None => {}
         }

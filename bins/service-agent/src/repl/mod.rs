@@ -45,7 +45,7 @@ pub(crate) async fn run(
         *names = Names::of(&roles);
     }
     let mut source = if in_terminal {
-        human::say(&format!(
+        human::print_note(&format!(
             "asking {}; `help` lists the commands, Tab completes, `quit` leaves",
             session.place()
         ));
@@ -188,7 +188,7 @@ impl ReplState {
         match &done {
             Ok(CommandResult::Found) => return,
             Ok(CommandResult::NothingFound) => {}
-            Err(failure) => human::say(&human::clean_lines(&failure.to_string())),
+            Err(failure) => human::print_note(&human::clean_lines(&failure.to_string())),
         }
         self.last = done;
     }

@@ -1,7 +1,7 @@
 //! The clients as people and scripts use them. One binary, a module for each topic.
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that fails here should say where"
+    reason = "a test that fails here should print_note where"
 )]
 
 mod cli_reference;

@@ -16,7 +16,7 @@ fn client(home: &Path, arguments: &[&str]) -> Output {
         .env("HOME", home)
         .env("SERVICE_SETTINGS_PATH", home.join("role.json"))
         .env("SERVICE_DATA_PATH", home.join("data"))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp_client.py"))
+        .arg(std::path::absolute("tests/mcp_client.py").expect("a folder to work in"))
         .args(arguments)
         .stdin(Stdio::null())
         .output()

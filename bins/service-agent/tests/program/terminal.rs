@@ -281,7 +281,7 @@ fn a_pipe_gets_answers_and_the_code_of_the_last_failure() {
 /// Keeps a picture for docs/pictures, which are made by
 /// `cargo nextest run -p service-agent -p orchctl --run-ignored only -E 'test(picture)'`.
 fn keep(pty: &Pty, name: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    let folder = std::path::absolute("../../docs/pictures").expect("a folder to work in");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(name), pty.picture()).expect("written");
 }
@@ -293,7 +293,7 @@ fn picture_of_the_documentation() {
     // A copy: no folder of this machine is seen on a picture.
     let docs = home.path().join("orrery/docs");
     std::fs::create_dir_all(&docs).expect("a folder");
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = std::path::absolute("../../docs").expect("a folder to work in");
     for page in std::fs::read_dir(pages)
         .expect("the documentation")
         .flatten()

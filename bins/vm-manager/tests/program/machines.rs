@@ -4,7 +4,7 @@
 //! are made there when they are missing.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn need(program: &str, package: &str) {
 
 /// The static agent, built by cargo from this checkout.
 pub(crate) fn agent() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = std::path::absolute("../..").expect("a folder to work in");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(workspace)

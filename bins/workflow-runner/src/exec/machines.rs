@@ -19,7 +19,7 @@ use vm_web::boot::{self, DataDirectory};
 use vm_web::config::{Flags, ManagerConfig};
 use vm_web::{ServerOptions, VmServer};
 
-use crate::arguments::{ExecOptions, say};
+use crate::arguments::{ExecOptions, print_note};
 
 /// The token for the manager in this process lives as long as a job may.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(8 * 24 * 3600);
@@ -120,7 +120,7 @@ impl ManagerChoice {
             hosts: Vec::new(),
             serve: ServeOptions::default(),
         };
-        say(
+        print_note(
             "the VM manager of this process gets ready; the first time it makes an image, which takes minutes",
         );
         actix_rt::spawn(print_progress(service.view.clone()));
@@ -151,7 +151,7 @@ async fn print_progress(manager: VmManagerView) {
     let mut printed = String::new();
     while let HostState::Preparing(text) | HostState::Failed(text) = manager.host().state {
         if text != printed {
-            say(&text);
+            print_note(&text);
             printed = text;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -169,7 +169,7 @@ impl RunningManager {
         if let Some((stop, serving)) = self.stop {
             let _ = stop.send(());
             if let Ok(Err(error)) = serving.await {
-                say(&format!("the VM manager of this process: {error}"));
+                print_note(&format!("the VM manager of this process: {error}"));
             }
         }
     }

@@ -27,7 +27,7 @@ use runner_web::config::{Flags, RunnerConfig, services_at};
 use store::{Options, Store};
 use supervision::{Root, SupervisorSpec};
 
-use crate::arguments::{EventName, ExecOptions, say};
+use crate::arguments::{EventName, ExecOptions, print_note};
 use crate::repository::Repository;
 use machines::ManagerChoice;
 use origin::Origin;
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &ExecOptions) -> ExitCode {
     match exec(options) {
         Ok(record) => code(&record),
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -133,7 +133,7 @@ async fn follow(
     let record = tokio::select! {
         record = &mut printing => record?,
         _ = &mut interrupt => {
-            say("ending the run");
+            print_note("ending the run");
             let reason = "interrupted".to_owned();
             coordinator.ask(CancelRun { run: run.clone(), reason }).await?;
             printing.await?

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use runner_actors::{LineKind, LogLine, RunRecord, RunnerView, StepHeadings};
 
-use crate::arguments::{print as out, say};
+use crate::arguments::{print as out, print_note};
 
 /// Prints the log until the run has ended; gives its record.
 pub(crate) async fn print(view: &RunnerView, run: &str) -> anyhow::Result<RunRecord> {
@@ -93,11 +93,11 @@ pub(crate) fn summary(record: &RunRecord) {
             .as_deref()
             .map(|isolation| format!(" ({isolation})"))
             .unwrap_or_default();
-        say(&format!("{} {conclusion}{isolation}{reason}", job.name));
+        print_note(&format!("{} {conclusion}{isolation}{reason}", job.name));
     }
     if record.jobs.is_empty()
         && let Some(reason) = &record.reason
     {
-        say(reason);
+        print_note(reason);
     }
 }

@@ -14,7 +14,7 @@ use url::Url;
 
 use session::RefusedShell;
 
-use crate::arguments::say;
+use crate::arguments::print_note;
 use crate::runner_api::{RunnerApi, done, path_part};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 
@@ -26,7 +26,7 @@ pub(crate) fn open(options: &ShellOptions, environment: &Environment) -> ExitCod
     match run(options, environment) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
+            print_note(&daemon::error_chain(error.as_ref()));
             ExitCode::from(NO_SHELL)
         }
     }

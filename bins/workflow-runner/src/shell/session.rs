@@ -19,7 +19,7 @@ use http_clients::ws::{self, Frame, Message, WsOptions, WsReceiver, WsSender};
 use tokio::sync::mpsc;
 use url::Url;
 
-use crate::arguments::say;
+use crate::arguments::print_note;
 
 /// What is read of the keyboard at once.
 const PIECE: usize = 16 << 10;
@@ -46,7 +46,7 @@ pub(super) fn run(mut url: Url, token: Secret<String>) -> anyhow::Result<u8> {
             return attend(sender, receiver, None).await;
         }
         let raw = RawTerminal::enter().context("this terminal cannot be used")?;
-        say("a shell in the kept VM; `~.` on a line of its own ends it\r");
+        print_note("a shell in the kept VM; `~.` on a line of its own ends it\r");
         let ended = attend(sender, receiver, Some(size)).await;
         drop(raw);
         ended
@@ -119,7 +119,7 @@ async fn attend(
                     }
                 };
                 if left? {
-                    say("\r\nthe shell is ended\r");
+                    print_note("\r\nthe shell is ended\r");
                     return Ok(0);
                 }
             }
@@ -143,7 +143,7 @@ async fn type_in(sender: &mut WsSender, escape: &mut Escape, bytes: &[u8]) -> an
     match action {
         Some(EscapeAction::Leave) => return Ok(true),
         Some(EscapeAction::Help) => {
-            say("\r\n~.  ends the shell\r\n~~  types a ~\r\n~?  shows this\r");
+            print_note("\r\n~.  ends the shell\r\n~~  types a ~\r\n~?  shows this\r");
         }
         None => {}
     }
@@ -166,7 +166,7 @@ async fn show(frame: Frame, sender: &mut WsSender) -> anyhow::Result<Option<u8>>
         Frame::Text(text) => match serde_json::from_slice(&text)? {
             TerminalEvent::Ended(report) => return code_of(&report).map(Some),
             TerminalEvent::Dropped(bytes) => {
-                say(&format!(
+                print_note(&format!(
                     "\r\n[{bytes} bytes of output came too fast and are gone]\r"
                 ));
             }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{shell, terminal};
 
 /// How long the manager and a VM may take to begin.
-const START: Duration = Duration::from_secs(300);
+const START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A manager on a port of its own; dropped, it and its VMs are gone.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Manager {
                 return Ok(found);
             }
             let gone = self.process.try_wait()?.is_some();
-            if gone || begun.elapsed() > START {
+            if gone || begun.elapsed() > START_TIMEOUT {
                 bail!("the VM manager: {what}; its log: {}", self.log.display());
             }
             // There is nothing that could be waited for.

@@ -12,7 +12,7 @@ const NAMED: usize = 20;
 
 /// One test of the report.
 #[derive(Debug, PartialEq)]
-struct Timed<'a> {
+struct TestTiming<'a> {
     seconds: f64,
     /// The test binary, as `package::binary`.
     binary: &'a str,
@@ -52,7 +52,7 @@ pub(super) fn file(project: &Project) -> Result<PathBuf> {
 
 /// The slowest tests as lines, the slowest first.
 fn lines(report: &str) -> Vec<String> {
-    let mut tests: Vec<Timed<'_>> = report
+    let mut tests: Vec<TestTiming<'_>> = report
         .split("<testcase ")
         .skip(1)
         .filter_map(timed)
@@ -62,17 +62,18 @@ fn lines(report: &str) -> Vec<String> {
             .total_cmp(&a.seconds)
             .then_with(|| a.name.cmp(b.name))
     });
-    let line = |test: &Timed<'_>| format!("{:>7.1} s  {} {}", test.seconds, test.binary, test.name);
+    let line =
+        |test: &TestTiming<'_>| format!("{:>7.1} s  {} {}", test.seconds, test.binary, test.name);
     tests.iter().take(NAMED).map(line).collect()
 }
 
-fn timed(test: &str) -> Option<Timed<'_>> {
+fn timed(test: &str) -> Option<TestTiming<'_>> {
     let head = test.split('>').next()?;
     let attribute = |name: &str| {
         let (_, value) = head.split_once(&format!("{name}=\""))?;
         value.split('"').next()
     };
-    Some(Timed {
+    Some(TestTiming {
         seconds: attribute(" time")?.parse().ok()?,
         binary: attribute("classname")?,
         // `classname` has the same ending; the name stands first.

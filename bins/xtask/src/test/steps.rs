@@ -23,7 +23,7 @@ pub(super) struct Setting<'a> {
 }
 
 /// What a step gives: the tests it counted, and its verdict.
-type Done = Result<(Counts, StepResult)>;
+type StepReport = Result<(Counts, StepResult)>;
 
 /// One step.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Step {
     /// What it checks.
     pub(super) about: &'static str,
     /// Runs it.
-    pub(super) run: fn(&Setting<'_>) -> Done,
+    pub(super) run: fn(&Setting<'_>) -> StepReport,
     /// Whether it takes so long that only `--only` runs it.
     pub(super) on_request: bool,
 }
@@ -132,7 +132,7 @@ pub(super) const STEPS: [Step; 15] = [
     },
 ];
 
-fn fmt(setting: &Setting<'_>) -> Done {
+fn fmt(setting: &Setting<'_>) -> StepReport {
     let root = &setting.project.root;
     shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
     if fuzz::exists(setting.project) {
@@ -145,14 +145,14 @@ fn fmt(setting: &Setting<'_>) -> Done {
     passed()
 }
 
-fn check_tidy(setting: &Setting<'_>) -> Done {
+fn check_tidy(setting: &Setting<'_>) -> StepReport {
     match tidy::report(&tidy::check(setting.project)?, true) {
         0 => passed(),
         errors => bail!("{errors} rules are broken"),
     }
 }
 
-fn deny(setting: &Setting<'_>) -> Done {
+fn deny(setting: &Setting<'_>) -> StepReport {
     let tool = install::cargo_tool(setting.project, "cargo-deny")?;
     let root = &setting.project.root;
     // It reads the manifests of the packages of all platforms; a machine that has built nothing yet
@@ -186,7 +186,7 @@ fn deny(setting: &Setting<'_>) -> Done {
     passed()
 }
 
-fn clippy(setting: &Setting<'_>) -> Done {
+fn clippy(setting: &Setting<'_>) -> StepReport {
     // After `--`: as RUSTFLAGS it would build every dependency a second time.
     let arguments = [
         "clippy",
@@ -210,7 +210,7 @@ fn build_programs(setting: &Setting<'_>) -> Result<()> {
     ))
 }
 
-fn test(setting: &Setting<'_>) -> Done {
+fn test(setting: &Setting<'_>) -> StepReport {
     let environment = prerequisites::prepare(setting.project)?;
     build_programs(setting)?;
     let root = &setting.project.root;
@@ -277,13 +277,13 @@ const ATTACKED: [&str; 22] = [
 /// Their tests, by the ids of the attacks.
 const ATTACKS: &str = "test(/(^|::)t(1|2|3|4|5|6|9|11)_/)";
 
-fn hostile(setting: &Setting<'_>) -> Done {
+fn hostile(setting: &Setting<'_>) -> StepReport {
     let packages = ATTACKED.iter().flat_map(|package| ["-p", *package]);
     let arguments = ["--release", "--retries", "1", "-E", ATTACKS];
     chosen_tests(setting, arguments.into_iter().chain(packages))
 }
 
-fn containers(setting: &Setting<'_>) -> Done {
+fn containers(setting: &Setting<'_>) -> StepReport {
     build_programs(setting)?;
     let arguments = ["-p", "workflow-runner", "--test", "containers"];
     chosen_tests(
@@ -293,7 +293,7 @@ fn containers(setting: &Setting<'_>) -> Done {
 }
 
 /// Runs some tests by cargo-nextest, with all that they need of the machine.
-fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a str>) -> Done {
+fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a str>) -> StepReport {
     if shell::which("cargo-nextest").is_none() {
         bail!(
             "it needs cargo-nextest: only that builds tests with a profile and chooses them by their ids"
@@ -313,7 +313,7 @@ fn seed() -> u64 {
     u64::from(now.unwrap_or_default().subsec_nanos())
 }
 
-fn doctest(setting: &Setting<'_>) -> Done {
+fn doctest(setting: &Setting<'_>) -> StepReport {
     let arguments = ["test", "--workspace", "--doc", "--no-fail-fast"];
     counted(
         &mut shell::cargo(&setting.project.root, &arguments),
@@ -321,26 +321,26 @@ fn doctest(setting: &Setting<'_>) -> Done {
     )
 }
 
-fn check_docs(setting: &Setting<'_>) -> Done {
+fn check_docs(setting: &Setting<'_>) -> StepReport {
     docs::check(setting.project)?;
     docs::build_api(setting.project)?;
     passed()
 }
 
 /// Few kills; `cargo xtask soak` for the whole claim.
-fn short_soak(setting: &Setting<'_>) -> Done {
+fn short_soak(setting: &Setting<'_>) -> StepReport {
     build_programs(setting)?;
     soak::short(setting.project)?;
     passed()
 }
 
-fn quick_start(setting: &Setting<'_>) -> Done {
+fn quick_start(setting: &Setting<'_>) -> StepReport {
     build_programs(setting)?;
     up::demonstrate(setting.project)?;
     passed()
 }
 
-fn short_fuzz(setting: &Setting<'_>) -> Done {
+fn short_fuzz(setting: &Setting<'_>) -> StepReport {
     if !fuzz::exists(setting.project) {
         return skipped("there are no fuzz targets");
     }
@@ -352,12 +352,12 @@ fn short_fuzz(setting: &Setting<'_>) -> Done {
     passed()
 }
 
-fn web(setting: &Setting<'_>) -> Done {
+fn web(setting: &Setting<'_>) -> StepReport {
     super::web::check(setting.project)?;
     passed()
 }
 
-fn browser(setting: &Setting<'_>) -> Done {
+fn browser(setting: &Setting<'_>) -> StepReport {
     let project = setting.project;
     let tests = project.root.join("web/ui/tests");
     if !tests.is_dir() {
@@ -391,7 +391,7 @@ fn browser(setting: &Setting<'_>) -> Done {
     counted(&mut command, counts::of_node)
 }
 
-fn packages(setting: &Setting<'_>) -> Done {
+fn packages(setting: &Setting<'_>) -> StepReport {
     let report = install_test::run(setting.project)?;
     for (name, seconds) in &report.figures {
         terminal::line(&format!("{name}: {seconds} s"));
@@ -424,7 +424,7 @@ fn web_changed(project: &Project) -> Result<bool> {
 const MAX_FLAKY: u64 = 3;
 
 /// Runs a test runner: its exit code decides, its closing line is counted.
-fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
+fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> StepReport {
     let finished = shell::tee(command)?;
     let counts = read(&finished.text());
     let outcome = match (finished.status.success(), counts) {
@@ -442,11 +442,11 @@ fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
     Ok((counts.unwrap_or_default(), outcome))
 }
 
-fn passed() -> Done {
+fn passed() -> StepReport {
     Ok((Counts::default(), StepResult::Passed))
 }
 
-fn skipped(reason: &str) -> Done {
+fn skipped(reason: &str) -> StepReport {
     Ok((Counts::default(), StepResult::Skipped(reason.to_owned())))
 }
 

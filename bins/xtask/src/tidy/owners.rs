@@ -5,7 +5,7 @@ use super::layers::{Layer, layer};
 use super::packages::{Kind, Package};
 
 /// A library that only some packages may use.
-struct Owned {
+struct OwnedLibrary {
     library: &'static str,
     /// Packages by name.
     packages: &'static [&'static str],
@@ -15,68 +15,68 @@ struct Owned {
 }
 
 /// The whole table; uses for tests and benchmarks are free.
-const OWNED: [Owned; 11] = [
-    Owned {
+const OWNED: [OwnedLibrary; 11] = [
+    OwnedLibrary {
         library: "redb",
         packages: &["store"],
         layers: &[],
         reason: "durable state has one owner, and one durability",
     },
-    Owned {
+    OwnedLibrary {
         library: "rusqlite",
         packages: &["store"],
         layers: &[],
         reason: "durable state has one owner",
     },
-    Owned {
+    OwnedLibrary {
         library: "tokio-postgres",
         packages: &["store"],
         layers: &[],
         reason: "durable state has one owner, and one durability",
     },
-    Owned {
+    OwnedLibrary {
         library: "tantivy",
         packages: &["search-engine"],
         layers: &[],
         reason: "the index's format is the engine's secret",
     },
-    Owned {
+    OwnedLibrary {
         library: "object_store",
         packages: &["http-clients"],
         layers: &[],
         reason: "what is kept apart from rows has one owner, one way to fail and one to be removed",
     },
-    Owned {
+    OwnedLibrary {
         library: "awc",
         packages: &["http-clients", "service-agent", "orchctl"],
         layers: &[],
         reason: "timeouts, limits and retries live in one place",
     },
-    Owned {
+    OwnedLibrary {
         library: "ring",
         packages: &["forge-core", "vm-core", "http-clients"],
         layers: &[],
         reason: "signatures are made and checked in one place",
     },
-    Owned {
+    OwnedLibrary {
         library: "clap",
         packages: &[],
         layers: &[Layer::Bin],
         reason: "arguments belong to programs",
     },
-    Owned {
+    OwnedLibrary {
         library: "anyhow",
         packages: &[],
         layers: &[Layer::Bin],
         reason: "a library's errors are typed",
     },
-    Owned {
+    OwnedLibrary {
         library: "actix-web",
         packages: &[],
         layers: &[Layer::Web, Layer::Bin],
         reason: "HTTP is a bridge at the edge",
     },
-    Owned {
+    OwnedLibrary {
         library: "tracing-subscriber",
         packages: &["edge-web"],
         layers: &[Layer::Bin],

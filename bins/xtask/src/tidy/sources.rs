@@ -1,4 +1,5 @@
-//! Source files: each begins with what it is, and is short enough to be one concept.
+//! Source files: each begins with what it is, is short enough to be one concept, and does not hold
+//! where it was compiled.
 
 use super::finding::Finding;
 
@@ -7,6 +8,10 @@ const MOST_LINES: usize = 500;
 
 /// Above this a file is pointed at.
 const MANY_LINES: usize = 400;
+
+/// A path that stays in the compiled program. Cargo takes a program for fresh after the checkout
+/// has moved: it compares what lies in the package, not where the package lies.
+const COMPILED_PATH: &str = concat!("env!(\"CARGO_MANIFEST", "_DIR\")");
 
 /// Checks one Rust source file.
 pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
@@ -17,6 +22,15 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
             format!("{path}:1"),
             "begin with a `//!` line that says what the file is",
         ));
+    }
+    for (nth, _) in source
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.contains(COMPILED_PATH))
+    {
+        let text = "a path of the checkout it was compiled in: tests and benchmarks start in the \
+                    folder of their package, so take the path from there (`std::path::absolute`)";
+        findings.push(Finding::error(format!("{path}:{}", nth + 1), text));
     }
     let lines = source.lines().count();
     if lines > MOST_LINES {
@@ -51,6 +65,16 @@ mod tests {
         ] {
             assert_eq!(check("a.rs", source).len(), 1, "{source:?}");
         }
+    }
+
+    #[test]
+    fn i14_a_program_does_not_hold_where_it_was_compiled() {
+        let source = format!("//! An example.\nconst A: &str = {COMPILED_PATH};\n");
+        let found = check("a.rs", &source);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].place, "a.rs:2");
+        let at_run_time = "//! An example.\nfn f() { std::env::var(\"CARGO_MANIFEST_DIR\"); }\n";
+        assert_eq!(check("a.rs", at_run_time), []);
     }
 
     #[test]

@@ -12,17 +12,17 @@ use crate::daemon::pause;
 use crate::findings::Findings;
 use crate::lost_jobs;
 use crate::wire::{ask, get};
-use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, World};
+use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, SoakSite};
 
 /// Longest time until everything has settled: retries of posts wait up to minutes.
-const QUIET: Duration = Duration::from_secs(900);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(900);
 /// What is waited for is printed so often.
 const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 /// Longest time until a first image and a first machine are there.
 const MACHINES_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Waits until the VM manager has machines to give.
-pub(crate) fn machines_are_ready(world: &World) -> Result<()> {
+pub(crate) fn machines_are_ready(world: &SoakSite) -> Result<()> {
     let started = Instant::now();
     while started.elapsed() < MACHINES_TIMEOUT {
         let answer = ask(world.vm_manager.address, "GET /readyz", &[], "");
@@ -35,7 +35,7 @@ pub(crate) fn machines_are_ready(world: &World) -> Result<()> {
 }
 
 /// Everything that is asked from running programs.
-pub(crate) fn all(world: &World, findings: &mut Findings) {
+pub(crate) fn all(world: &SoakSite, findings: &mut Findings) {
     let refused = std::mem::take(&mut world.ledger().refused);
     findings.lost.extend(refused);
     orchestrator(world, findings);
@@ -56,7 +56,7 @@ fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
         if left.is_empty() {
             return;
         }
-        if started.elapsed() > QUIET {
+        if started.elapsed() > QUIET_TIMEOUT {
             findings.hanging.extend(left);
             return;
         }
@@ -73,12 +73,12 @@ fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
     }
 }
 
-fn admin(world: &World, path: &str) -> Option<Value> {
+fn admin(world: &SoakSite, path: &str) -> Option<Value> {
     let authorization = format!("Bearer {ADMIN_TOKEN}");
     get(world.admin, path, &[("Authorization", &authorization)])
 }
 
-fn orchestrator(world: &World, findings: &mut Findings) {
+fn orchestrator(world: &SoakSite, findings: &mut Findings) {
     until_quiet(findings, || {
         let Some(status) = admin(world, "/admin/status") else {
             return vec!["the orchestrator does not answer".to_owned()];
@@ -93,7 +93,7 @@ fn orchestrator(world: &World, findings: &mut Findings) {
 }
 
 /// Every accepted run ran once, or was ended by a restart and says so; none ran twice.
-fn agents(world: &World, findings: &mut Findings) {
+fn agents(world: &SoakSite, findings: &mut Findings) {
     let written = std::fs::read_to_string(world.folder().join("agents.txt")).unwrap_or_default();
     let mut ran = BTreeSet::new();
     for run in written.lines() {
@@ -132,7 +132,7 @@ fn agents(world: &World, findings: &mut Findings) {
 }
 
 /// Each run of a mention has one comment at the most, and one if it ran to its end.
-fn comments(world: &World, findings: &mut Findings) {
+fn comments(world: &SoakSite, findings: &mut Findings) {
     let mentions = world.ledger().mentions.clone();
     let issues: BTreeSet<u64> = mentions.values().copied().collect();
     let count = || {
@@ -160,7 +160,7 @@ fn comments(world: &World, findings: &mut Findings) {
 }
 
 /// Both contexts of every pull request that was accepted have ended.
-fn pulls(world: &World, findings: &mut Findings) {
+fn pulls(world: &SoakSite, findings: &mut Findings) {
     let heads = world.ledger().pulls.clone();
     until_quiet(findings, || {
         let mut open = Vec::new();
@@ -176,7 +176,7 @@ fn pulls(world: &World, findings: &mut Findings) {
 }
 
 /// Each pushed commit has exactly one run, which has ended, and a status that says so.
-fn workflows(world: &World, findings: &mut Findings) {
+fn workflows(world: &SoakSite, findings: &mut Findings) {
     let pushes = world.ledger().pushes.clone();
     let runs = || get(world.runner.address, "/runs?limit=1000", &[]);
     until_quiet(findings, || {
@@ -223,7 +223,7 @@ fn workflows(world: &World, findings: &mut Findings) {
 }
 
 /// No VM is held any more.
-fn machines(world: &World, findings: &mut Findings) {
+fn machines(world: &SoakSite, findings: &mut Findings) {
     let authorization = format!("Bearer {}", world.vm_token);
     let headers = [("Authorization", authorization.as_str())];
     until_quiet(findings, || {
@@ -236,7 +236,7 @@ fn machines(world: &World, findings: &mut Findings) {
 }
 
 /// Each file is found by its word, once; no word of a former content finds anything.
-fn documents(world: &World, findings: &mut Findings) {
+fn documents(world: &SoakSite, findings: &mut Findings) {
     let (files, gone) = {
         let ledger = world.ledger();
         (ledger.files.clone(), ledger.gone.clone())
@@ -271,7 +271,7 @@ fn documents(world: &World, findings: &mut Findings) {
 }
 
 /// What is left after all programs were stopped.
-pub(crate) fn leaks(world: &World, findings: &mut Findings) {
+pub(crate) fn leaks(world: &SoakSite, findings: &mut Findings) {
     findings.leaked.extend(leaked_processes(world.folder()));
     for folder in ["vms/vms", "runs/checkouts"] {
         let path = world.folder().join(folder);

@@ -9,14 +9,14 @@ use scripted_peers::{Failure, PlannedFailure, ScriptedForge};
 
 use crate::daemon::pause;
 use crate::random::Random;
-use crate::world::World;
+use crate::world::SoakSite;
 
 /// The lane of the seed that faults are drawn from.
 const LANE: u64 = 100;
 /// The longest pause between two faults, in milliseconds.
 const PAUSE_MS: u64 = 3000;
 /// Longer than the products' deadline for one request.
-const FREEZE: Duration = Duration::from_secs(32);
+const FREEZE_PERIOD: Duration = Duration::from_secs(32);
 
 /// Starts the forge. It ends with the process.
 pub(crate) fn start() -> ScriptedForge {
@@ -31,7 +31,7 @@ pub(crate) fn start() -> ScriptedForge {
 }
 
 /// Errors, delays, freezes and cut answers, until the load stops.
-pub(crate) fn spawn_faults(world: Arc<World>, seed: u64) -> JoinHandle<()> {
+pub(crate) fn spawn_faults(world: Arc<SoakSite>, seed: u64) -> JoinHandle<()> {
     let mut random = Random::new(seed, LANE);
     std::thread::spawn(move || {
         while !world.stop_load.load(Ordering::Relaxed) {
@@ -45,7 +45,7 @@ pub(crate) fn spawn_faults(world: Arc<World>, seed: u64) -> JoinHandle<()> {
                 5 => Failure::Hang(Duration::from_millis(random.below(5000))),
                 6 => Failure::DoneThenHang(Duration::from_millis(random.below(5000))),
                 // Rare enough that most of the run is not spent frozen.
-                _ if random.below(6) == 0 => Failure::DoneThenHang(FREEZE),
+                _ if random.below(6) == 0 => Failure::DoneThenHang(FREEZE_PERIOD),
                 _ => Failure::Status(503, Some(1)),
             };
             let times = 1 + u32::try_from(random.below(3)).unwrap_or(0);

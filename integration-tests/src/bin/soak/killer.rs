@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::daemon::{Daemon, pause};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::SoakSite;
 
 /// How a killer ended.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ const EARLY_INCARNATION_MS: u64 = 400;
 
 /// Starts a killer for each program.
 pub(crate) fn spawn(
-    world: &Arc<World>,
+    world: &Arc<SoakSite>,
     kills: u32,
     seed: u64,
     deadline: Instant,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::daemon::pause;
 use crate::events::{self, Step};
 use crate::random::Random;
-use crate::world::World;
+use crate::world::SoakSite;
 
 /// Pauses between two of a kind, in milliseconds: at most so long, drawn evenly.
 const PUSH_MS: u64 = 12_000;
@@ -21,12 +21,12 @@ const FILE_MS: u64 = 250;
 /// Files of the searched folder.
 const FILES: u64 = 60;
 /// A delivery is sent again after this long without an answer.
-const REDELIVERY: Duration = Duration::from_millis(150);
+const REDELIVERY_DELAY: Duration = Duration::from_millis(150);
 
-/// Starts all loads; they end with `World::stop_load`.
-pub(crate) fn spawn(world: &Arc<World>, seed: u64) -> Vec<JoinHandle<()>> {
+/// Starts all loads; they end with `SoakSite::stop_load`.
+pub(crate) fn spawn(world: &Arc<SoakSite>, seed: u64) -> Vec<JoinHandle<()>> {
     events::add_issues(&world.forge);
-    let steps: [(Step<World>, u64); 4] = [
+    let steps: [(Step<SoakSite>, u64); 4] = [
         (push, PUSH_MS),
         (mention, MENTION_MS),
         (pull_request, PULL_MS),
@@ -35,14 +35,14 @@ pub(crate) fn spawn(world: &Arc<World>, seed: u64) -> Vec<JoinHandle<()>> {
     events::repeat(world, |world| &world.stop_load, &steps, (seed, 200))
 }
 
-fn push(world: &World, number: u64, _: &mut Random) {
+fn push(world: &SoakSite, number: u64, _: &mut Random) {
     let pushed = events::push(world.folder(), &world.forge, &world.clone_url, number);
     let (sha, body) = pushed.expect("git works");
     world.ledger().pushes.insert(sha.clone());
     deliver(world, world.runner.address, "push", &sha, &body);
 }
 
-fn mention(world: &World, number: u64, random: &mut Random) {
+fn mention(world: &SoakSite, number: u64, random: &mut Random) {
     let (issue, body) = events::mention(&world.forge, number, random);
     let (address, id) = (world.orchestrator.address, format!("mention-{number}"));
     let answer = deliver(world, address, "issue_comment", &id, &body);
@@ -52,7 +52,7 @@ fn mention(world: &World, number: u64, random: &mut Random) {
     }
 }
 
-fn pull_request(world: &World, number: u64, _: &mut Random) {
+fn pull_request(world: &SoakSite, number: u64, _: &mut Random) {
     let pull = events::pull_request(world.folder(), &world.forge, number);
     let (sha, body) = pull.expect("git works");
     let (address, id) = (world.orchestrator.address, format!("pull-{number}"));
@@ -62,7 +62,7 @@ fn pull_request(world: &World, number: u64, _: &mut Random) {
     ledger.fanned.extend(runs_of(&answer));
 }
 
-fn change_file(world: &World, number: u64, random: &mut Random) {
+fn change_file(world: &SoakSite, number: u64, random: &mut Random) {
     let name = format!("note-{}.md", random.below(FILES));
     let path = world.folder().join("documents").join(&name);
     let mut ledger = world.ledger();
@@ -101,7 +101,7 @@ fn letters(mut number: u64) -> String {
 
 /// Sends a delivery until it is answered with 2xx; gives the answer. A refusal other than 503 is
 /// written down.
-fn deliver(world: &World, address: SocketAddr, event: &str, id: &str, body: &str) -> Value {
+fn deliver(world: &SoakSite, address: SocketAddr, event: &str, id: &str, body: &str) -> Value {
     loop {
         match events::deliver(address, event, id, body) {
             Some(answer) if answer.status < 300 => return answer.json(),
@@ -110,7 +110,7 @@ fn deliver(world: &World, address: SocketAddr, event: &str, id: &str, body: &str
                 world.ledger().refused.push(line);
                 return Value::Null;
             }
-            _ => pause(REDELIVERY),
+            _ => pause(REDELIVERY_DELAY),
         }
     }
 }

@@ -37,7 +37,7 @@ use clap::Parser;
 
 use crate::findings::Findings;
 use crate::options::Options;
-use crate::world::World;
+use crate::world::SoakSite;
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -56,7 +56,7 @@ fn run(options: &Options) -> Result<bool> {
         return cluster::run(options, seed);
     }
     println!("soak: {} kills, seed {seed}", options.kills);
-    let world = Arc::new(World::new(options, forge::start())?);
+    let world = Arc::new(SoakSite::new(options, forge::start())?);
     println!("soak: logs in {}", world.folder().display());
     let started = Instant::now();
     let deadline = started + Duration::from_secs(options.minutes * 60);

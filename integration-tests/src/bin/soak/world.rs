@@ -30,7 +30,7 @@ pub(crate) const CONTEXTS: [&str; 2] = ["orch/build", "orch/review"];
 const WORKFLOW: &str = "name: CI\non: push\nenv: {ORRERY_RERUN_LOST: 5}\njobs:\n  build:\n    runs-on: default\n    steps:\n      - run: cat marker.txt\n";
 
 /// Everything a run consists of.
-pub(crate) struct World {
+pub(crate) struct SoakSite {
     /// `None` once it is to be kept.
     folder: Mutex<Option<TempDir>>,
     path: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) struct World {
     ledger: Mutex<Ledger>,
 }
 
-impl World {
+impl SoakSite {
     /// Repositories, settings and programs, not started yet.
     pub(crate) fn new(options: &Options, forge: ScriptedForge) -> Result<Self> {
         let images = std::path::absolute(&options.images)?;
@@ -156,7 +156,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for SoakSite {
     fn drop(&mut self) {
         let mut server = self.git_server.lock().expect("not poisoned");
         let _ = server.kill();

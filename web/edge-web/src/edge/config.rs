@@ -76,7 +76,7 @@ impl EdgeConfig {
 /// How a request goes on.
 pub(super) enum Admission {
     /// To its handler.
-    Pass(Pass),
+    Pass(AdmittedRequest),
     /// A preflight of a granted origin: answered here.
     Preflight(HeaderValue),
     /// A browser without a session: the form in place of the page.
@@ -84,7 +84,7 @@ pub(super) enum Admission {
 }
 
 /// What is known of a request that goes to its handler.
-pub(super) struct Pass {
+pub(super) struct AdmittedRequest {
     /// The other origin that is granted the answer.
     pub(super) grant: Option<HeaderValue>,
     /// What opened it; `None`: nothing was needed.
@@ -142,7 +142,7 @@ impl EdgeConfig {
                 }
             }
         }
-        Ok(Admission::Pass(Pass { grant, credential }))
+        Ok(Admission::Pass(AdmittedRequest { grant, credential }))
     }
 
     /// Whether another process of the same kind has passed the request on, and may.

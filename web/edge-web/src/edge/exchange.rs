@@ -22,7 +22,7 @@ use crate::headers::secure;
 use crate::metrics::RouteMetrics;
 use crate::problem::{PROBLEM_JSON, Problem, problem_of};
 use crate::request_id::{RequestId, X_REQUEST_ID};
-use crate::strict::{Answering, Connection};
+use crate::strict::{Connection, ResponseGuard};
 
 /// What the edge knows of one request until it is answered.
 pub(super) struct Exchange {
@@ -34,7 +34,7 @@ pub(super) struct Exchange {
     /// The other origin that may read the answer.
     pub(super) grant: Option<HeaderValue>,
     /// Keeps the connection until the answer is given; goes with its body.
-    pub(super) answering: Option<Answering>,
+    pub(super) answering: Option<ResponseGuard>,
     /// What opened the answer: one that streams ends with it.
     pub(super) credential: Option<Credential>,
     _in_flight: InFlight,

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::guard::credential::Credential;
-use crate::strict::Answering;
+use crate::strict::ResponseGuard;
 
 /// How soon a stream that has nothing to tell ends after its session or token. One that has ends
 /// before the next piece.
@@ -22,7 +22,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct HeldBody {
     body: BoxBody,
     lease: Option<Lease>,
-    _answering: Option<Answering>,
+    _answering: Option<ResponseGuard>,
 }
 
 /// What a stream stands on.
@@ -37,7 +37,7 @@ struct Lease {
 impl HeldBody {
     pub(super) fn new(
         body: BoxBody,
-        answering: Option<Answering>,
+        answering: Option<ResponseGuard>,
         credential: Option<Credential>,
         headers: &HeaderMap,
     ) -> Self {

@@ -18,7 +18,7 @@ const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);
 /// and its last attempt may take that long once more: by then whoever sent it has its answer.
 const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// A leader that was silent for so long is not waited for.
-const LEADER_SILENCE: Duration = Duration::from_secs(4);
+const LEADER_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What is known of a delivery that is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl SharedIntake {
 
     fn has_leader(&self) -> bool {
         let leader = self.control.sight().leader;
-        leader.is_some_and(|leader| leader.is_locked && leader.silent < LEADER_SILENCE)
+        leader.is_some_and(|leader| leader.is_locked && leader.silent < LEADER_TIMEOUT)
     }
 }
 

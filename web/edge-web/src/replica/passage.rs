@@ -32,10 +32,10 @@ const PASSAGES: usize = 512;
 const LEADER_WAIT: Duration = Duration::from_secs(4);
 
 /// How long what was asked of a leader that another has followed is waited for.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long an answer goes on that had begun: as long as a process that ends lets it.
-const LAST_BODIES: Duration = Duration::from_secs(10);
+const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
@@ -197,7 +197,7 @@ impl LeaderPassage {
         let body = relay::request_body(&request, body, &too_large)?;
         let sent = tokio::select! {
             sent = forwarder.send(method.clone(), &path, &headers, body) => sent,
-            () = self.followed(&key, LAST_ANSWERS) => return Err(Problem::unavailable(
+            () = self.followed(&key, LAST_ANSWER_TIMEOUT) => return Err(Problem::unavailable(
                 "the process that led was asked and did not answer, and another leads now; try \
                  again, and look first whether what you asked for was done",
                 1,
@@ -217,7 +217,7 @@ impl LeaderPassage {
         let headers = from_leader(&answer.headers);
         // A log that is followed would say nothing for ever where its leader was paused.
         let passage = self.clone();
-        let gone = async move { passage.followed(&key, LAST_BODIES).await };
+        let gone = async move { passage.followed(&key, LAST_BODY_TIMEOUT).await };
         let head = (status, &headers, &method);
         Ok(relay::respond_until(answer, head, permit, gone))
     }

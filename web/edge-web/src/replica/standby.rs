@@ -139,7 +139,7 @@ pub async fn actors(
 
 /// What a hand-over that was asked for answers.
 #[derive(Debug, Serialize)]
-struct Draining {
+struct DrainAnswer {
     status: &'static str,
 }
 
@@ -163,7 +163,7 @@ pub async fn drain(
 ) -> Result<HttpResponse, Problem> {
     let control = control.ok_or_else(not_shared)?;
     control.drain(query.force).await.map_err(not_drained)?;
-    Ok(HttpResponse::Accepted().json(Draining { status: "draining" }))
+    Ok(HttpResponse::Accepted().json(DrainAnswer { status: "draining" }))
 }
 
 /// That there is nobody to hand over to: the process has its store for itself.

@@ -17,9 +17,9 @@ pub(crate) struct Connection(Rc<Signal>);
 
 /// Held while a request is answered, to the last byte of its answer.
 #[derive(Debug)]
-pub(crate) struct Answering(Connection);
+pub(crate) struct ResponseGuard(Connection);
 
-impl Drop for Answering {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         if let Some(place) = &self.0.0.place {
             place.is_idle();
@@ -48,13 +48,13 @@ impl Connection {
     }
 
     /// A request has begun, from somebody who has shown a token (`known`) or has not.
-    pub(crate) fn begin(&self, known: bool) -> Answering {
+    pub(crate) fn begin(&self, known: bool) -> ResponseGuard {
         self.0.known.set(known);
         if let Some(place) = &self.0.place {
             place.is_answered();
             place.is_receiving(!known && self.is_inside_body());
         }
-        Answering(self.clone())
+        ResponseGuard(self.clone())
     }
 
     /// Whether it is one too many, or has to make room: it may ask for health alone.

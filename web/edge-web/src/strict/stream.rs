@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use super::{Connection, Scanner};
-use crate::connections::Seat;
+use crate::connections::ConnectionGuard;
 
 /// How much is handed over before the parser gets its turn, in bytes. The parser alone would read
 /// up to 128 KiB ahead of a handler that has refused the body already; and each read that fills its
@@ -54,11 +54,11 @@ pub(crate) struct StrictStream<T> {
     /// Runs while the client takes nothing of an answer.
     stalled: Option<Pin<Box<Sleep>>>,
     /// Given back with the connection.
-    _seat: Seat,
+    _seat: ConnectionGuard,
 }
 
 impl<T> StrictStream<T> {
-    pub(crate) fn new(inner: T, timeouts: StrictTimeouts, seat: Seat) -> Self {
+    pub(crate) fn new(inner: T, timeouts: StrictTimeouts, seat: ConnectionGuard) -> Self {
         Self {
             inner,
             scanner: Scanner::default(),

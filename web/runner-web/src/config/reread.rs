@@ -1,6 +1,6 @@
 //! The configuration as a process began with it, and what it says later.
 
-use config_core::{Diagnostics, Environment, Input, RowInfo, Written};
+use config_core::{Diagnostics, Environment, Input, RowInfo, WrittenValue};
 
 use super::checked::{ConfigFile, Flags, RunnerConfig};
 use super::file::keys;
@@ -10,7 +10,7 @@ const TAKEN_UP: &str = "vm_hosts";
 
 /// What a process began with: flags and variables stay as they are, the file may change.
 pub struct StartConfig {
-    written: Written,
+    written: WrittenValue,
     config: RunnerConfig,
     flags: Flags,
     environment: Environment,
@@ -87,7 +87,7 @@ impl StartConfig {
 fn written(
     (name, text, base): ConfigFile<'_>,
     environment: &Environment,
-) -> Result<Written, Diagnostics> {
+) -> Result<WrittenValue, Diagnostics> {
     Input::toml(name, text, environment).base(base).written()
 }
 

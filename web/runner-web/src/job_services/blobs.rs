@@ -11,7 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_actors::{Blob, BlockWriter, JobServices, ServiceFault};
 use serde::Deserialize;
 
-use super::twirp::{MAX_BODY, Refused, on_disk};
+use super::twirp::{MAX_BODY, TwirpError, on_disk};
 use crate::file_chunks::FileChunks;
 
 /// Bytes that are collected before they are written.
@@ -34,7 +34,7 @@ pub(super) async fn put(
     id: web::Path<String>,
     operation: web::Query<Operation>,
     payload: web::Payload,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let blob = services.blob(&id, &operation.sig)?;
     match (operation.comp.as_deref(), &operation.blockid) {
         (Some("block"), Some(block)) => block_of(blob, block.clone(), payload).await?,
@@ -66,7 +66,7 @@ pub(super) async fn put(
         .finish())
 }
 
-async fn block_of(blob: Arc<Blob>, name: String, payload: web::Payload) -> Result<(), Refused> {
+async fn block_of(blob: Arc<Blob>, name: String, payload: web::Payload) -> Result<(), TwirpError> {
     let writer = on_disk(move || blob.block(&name)).await?;
     receive(writer, payload).await
 }
@@ -75,7 +75,7 @@ async fn block_of(blob: Arc<Blob>, name: String, payload: web::Payload) -> Resul
 pub(super) async fn receive(
     mut writer: BlockWriter,
     mut payload: web::Payload,
-) -> Result<(), Refused> {
+) -> Result<(), TwirpError> {
     let mut batch = Vec::new();
     loop {
         let next = payload.next().await;
@@ -123,7 +123,7 @@ pub(super) async fn get(
     services: web::Data<JobServices>,
     id: web::Path<String>,
     operation: web::Query<Operation>,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let blob = services.blob(&id, &operation.sig)?;
     let download = blob.download()?;
     let total = download.bytes;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blobs::receive;
-use super::twirp::{MethodRequest, Number, Refused, no_method, on_disk, read, session};
+use super::twirp::{MethodRequest, Number, TwirpError, no_method, on_disk, read, session};
 
 /// What calls say; each has a part of it.
 #[derive(Debug, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) async fn find(
     request: HttpRequest,
     services: web::Data<JobServices>,
     wanted: web::Query<CacheQuery>,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let session = session(&request, &services)?;
     let CacheQuery { keys, version } = wanted.into_inner();
     let found = on_disk(move || {
@@ -84,7 +84,7 @@ pub(super) async fn reserve(
     request: HttpRequest,
     services: web::Data<JobServices>,
     body: web::Bytes,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let session = session(&request, &services)?;
     let request: CacheRequest = read(&body)?;
     let (_, number) = on_disk(move || session.create_cache(&request.key, &request.version)).await?;
@@ -97,7 +97,7 @@ pub(super) async fn piece(
     services: web::Data<JobServices>,
     number: web::Path<u64>,
     payload: web::Payload,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let session = session(&request, &services)?;
     let begins = begins(request.headers())
         .ok_or_else(|| ServiceFault::Wrong("`Content-Range` does not say where".to_owned()))?;
@@ -120,7 +120,7 @@ pub(super) async fn commit(
     services: web::Data<JobServices>,
     number: web::Path<u64>,
     body: web::Bytes,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let session = session(&request, &services)?;
     let request: CacheRequest = read(&body)?;
     let number = number.into_inner();

@@ -48,7 +48,7 @@ pub(super) struct ForgeConnection {
 
 /// What makes connections of what was accepted; one for all workers.
 #[derive(Clone)]
-pub(super) struct Front {
+pub(super) struct ConnectionAcceptor {
     services: JobServices,
     known: Arc<Mutex<HashMap<String, Arc<ServerConfig>>>>,
 }
@@ -60,17 +60,17 @@ pub(super) struct JobStream {
 }
 
 enum Io {
-    Plain(Replayed),
-    Tls(Box<TlsStream<Replayed>>),
+    Plain(ReplayedStream),
+    Tls(Box<TlsStream<ReplayedStream>>),
 }
 
 /// A connection of which something was read already.
-struct Replayed {
+struct ReplayedStream {
     before: Bytes,
     stream: TcpStream,
 }
 
-impl Front {
+impl ConnectionAcceptor {
     pub(super) fn new(services: JobServices) -> Self {
         Self {
             services,
@@ -107,7 +107,7 @@ impl Front {
             (_, false) => Ok(JobStream::plain(begin, stream, led)),
             (true, true) => {
                 let config = self.config(&target)?;
-                let replayed = Replayed {
+                let replayed = ReplayedStream {
                     before: begin.freeze(),
                     stream,
                 };
@@ -211,7 +211,7 @@ impl JobStream {
     fn plain(before: BytesMut, stream: TcpStream, led: Option<ForgeConnection>) -> Self {
         let before = before.freeze();
         Self {
-            io: Io::Plain(Replayed { before, stream }),
+            io: Io::Plain(ReplayedStream { before, stream }),
             led,
         }
     }
@@ -237,7 +237,7 @@ impl EdgeStream for JobStream {
     }
 }
 
-impl Replayed {
+impl ReplayedStream {
     fn replay(&mut self, buffer: &mut ReadBuf<'_>) {
         let count = self.before.len().min(buffer.remaining());
         buffer.put_slice(&self.before[..count]);
@@ -245,7 +245,7 @@ impl Replayed {
     }
 }
 
-impl AsyncRead for Replayed {
+impl AsyncRead for ReplayedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
@@ -259,7 +259,7 @@ impl AsyncRead for Replayed {
     }
 }
 
-impl AsyncWrite for Replayed {
+impl AsyncWrite for ReplayedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,

@@ -6,7 +6,7 @@ use runner_actors::JobServices;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::twirp::Refused;
+use super::twirp::TwirpError;
 
 /// Whom a token is for.
 #[derive(Debug, Deserialize)]
@@ -19,7 +19,7 @@ pub(super) async fn token(
     request: HttpRequest,
     services: web::Data<JobServices>,
     wanted: web::Query<AudienceQuery>,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let header = request.headers().get(AUTHORIZATION);
     let header = header.and_then(|value| value.to_str().ok());
     // GitHub's own clients write either.

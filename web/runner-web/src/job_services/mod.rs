@@ -41,7 +41,7 @@ use runner_actors::JobServices;
 
 use artifacts::ArtifactRequest;
 use caches::CacheRequest;
-use front::{ForgeConnection, Front};
+use front::{ConnectionAcceptor, ForgeConnection};
 use passage::ForgeWays;
 
 /// Serves on `listener` until `shutdown` resolves.
@@ -54,7 +54,7 @@ pub async fn serve(
     options: ServeOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let front = Front::new(services.clone());
+    let front = ConnectionAcceptor::new(services.clone());
     let services = web::Data::new(services);
     let factory = move || {
         App::new()

@@ -15,9 +15,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use edge_web::relay::{end_to_end, framed, length};
 use futures_util::{Stream, StreamExt as _, stream};
-use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
+use http_clients::forward::{ForwardBody, ForwardOptions, ForwardedResponse, Forwarder};
 use http_clients::http::HttpError;
-use runner_actors::{Passage, TokenGuard};
+use runner_actors::{ForwardedRequest, TokenGuard};
 use url::Url;
 
 use super::front::ForgeConnection;
@@ -112,7 +112,7 @@ pub(super) async fn pass_package(
     request: &HttpRequest,
     payload: web::Payload,
     own: &Url,
-    way: (&ForgeWays, Passage),
+    way: (&ForgeWays, ForwardedRequest),
 ) -> HttpResponse {
     let is_passed = |name: &str| {
         let mut beginnings = BEGINNINGS_OF_PACKAGES.iter();
@@ -129,9 +129,9 @@ pub(super) async fn passed(
     mut headers: HeaderMap,
     body: ForwardBody<Chunks>,
     own: &Url,
-    (ways, passage): (&ForgeWays, Passage),
+    (ways, passage): (&ForgeWays, ForwardedRequest),
 ) -> HttpResponse {
-    let Passage {
+    let ForwardedRequest {
         base,
         target,
         authorization,
@@ -226,7 +226,7 @@ fn body(request: &HttpRequest, payload: web::Payload) -> ForwardBody<Chunks> {
 }
 
 fn respond(
-    answer: Forwarded,
+    answer: ForwardedResponse,
     headers: HeaderMap,
     method: &Method,
     through: impl FnOnce(Chunks) -> Chunks,

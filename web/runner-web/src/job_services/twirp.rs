@@ -14,21 +14,21 @@ pub(super) const MAX_BODY: usize = 8 << 20;
 
 /// A refusal.
 #[derive(Debug)]
-pub(super) struct Refused(ServiceFault);
+pub(super) struct TwirpError(ServiceFault);
 
-impl From<ServiceFault> for Refused {
+impl From<ServiceFault> for TwirpError {
     fn from(fault: ServiceFault) -> Self {
         Self(fault)
     }
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for TwirpError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl ResponseError for Refused {
+impl ResponseError for TwirpError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.0.status().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -46,7 +46,7 @@ impl ResponseError for Refused {
 pub(super) fn session(
     request: &HttpRequest,
     services: &JobServices,
-) -> Result<JobSession, Refused> {
+) -> Result<JobSession, TwirpError> {
     let header = request.headers().get(AUTHORIZATION);
     let header = header.and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.strip_prefix("Bearer "));
@@ -65,7 +65,7 @@ pub(super) async fn call<T: MethodRequest>(
     services: web::Data<JobServices>,
     method: web::Path<String>,
     body: web::Bytes,
-) -> Result<HttpResponse, Refused> {
+) -> Result<HttpResponse, TwirpError> {
     let session = session(&request, &services)?;
     let call: T = read(&body)?;
     let answer = on_disk(move || call.answer(&session, &method)).await?;
@@ -79,7 +79,7 @@ pub(super) fn no_method(method: &str) -> ServiceFault {
 }
 
 /// A body as JSON: names in either spelling, wrapped values bare or not.
-pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, TwirpError> {
     let wrong = |error: serde_json::Error| ServiceFault::Wrong(error.to_string());
     let value: Value = serde_json::from_slice(body).map_err(wrong)?;
     Ok(serde_json::from_value(in_one_spelling(value)).map_err(wrong)?)
@@ -130,7 +130,7 @@ impl TryFrom<Value> for Number {
 /// Work on the disk, away from the workers.
 pub(super) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ServiceFault> + Send + 'static,
-) -> Result<T, Refused> {
+) -> Result<T, TwirpError> {
     let done = tokio::task::spawn_blocking(work).await;
     Ok(done.map_err(|error| ServiceFault::Disk(std::io::Error::other(error)))??)
 }

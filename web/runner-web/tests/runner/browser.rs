@@ -57,7 +57,7 @@ fn people_sign_in_read_follow_end_and_repeat_runs() {
         .body
         .contains("waiting for a VM")));
     let mut node = Command::new("node");
-    node.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runner/browser.mjs"))
+    node.arg(std::path::absolute("tests/runner/browser.mjs").expect("a folder to work in"))
         .env("NODE_PATH", node_modules())
         .env("BASE", format!("http://{}", runner.address))
         .env("ENDED", &ended)

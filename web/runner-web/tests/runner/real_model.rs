@@ -2,7 +2,6 @@
 //! makes no sense, and so nothing is run.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use config_core::Secret;
@@ -24,8 +23,8 @@ impl Model {
             "ORRERY_PYTHON is not set: `cargo xtask test` installs a Python with the PyPI packages xllamacpp and gguf",
         );
         let folder = tempfile::tempdir().unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../search-web/tests/chats/tiny_model_server.py");
+        let script = std::path::absolute("../search-web/tests/chats/tiny_model_server.py")
+            .expect("a folder to work in");
         let mut child = Command::new(python)
             .arg(script)
             .arg(folder.path())

@@ -94,7 +94,7 @@ fn i18_a_leader_that_lost_the_store_passes_on_what_it_cannot_answer() {
     let (_, control) = &first;
     control.on(RoleEvent::StoreLost);
     // As the standby of its process sees it.
-    let mut seen = second.0.look().unwrap();
+    let mut seen = second.0.leadership().unwrap();
     seen.address = next.address.to_string();
     control.publish(StoreSight {
         epoch: seen.epoch,

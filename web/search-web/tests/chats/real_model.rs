@@ -2,7 +2,6 @@
 //! no sense; that it streams, keeps to a schema, asks for its key and embeds is what is tested.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use config_core::Secret;
@@ -27,7 +26,8 @@ impl TinyModel {
             "ORRERY_PYTHON is not set: `cargo xtask test` installs a Python with the PyPI packages xllamacpp and gguf",
         );
         let folder = tempfile::tempdir().expect("a folder");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/chats/tiny_model_server.py");
+        let script =
+            std::path::absolute("tests/chats/tiny_model_server.py").expect("a folder to work in");
         let mut child = Command::new(python)
             .arg(script)
             .arg(folder.path())

@@ -21,7 +21,7 @@ const DRIVERS: &Choices<DriverName> = &[
 const KVM: &Choices<Option<bool>> = &[("auto", None), ("never", Some(false))];
 
 /// Longest that nothing may move on a connection.
-const LONGEST_IDLE: Duration = Duration::from_secs(86_400);
+const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 const REACHABLE: TextKind<HostPattern> =
@@ -139,7 +139,7 @@ table! {
         /// how long nothing may move on a connection, a day at most
         "idle" = POSITIVE => network.idle;
     } then |fields, settings| {
-        if settings.network.idle > LONGEST_IDLE {
+        if settings.network.idle > MAX_IDLE_TIMEOUT {
             fields.error_at("idle", "must be a day at most");
         }
     };

@@ -9,8 +9,8 @@ use config_core::{Colours, Diagnostics, Environment, Origin};
 use vm_web::config::{Flags, ManagerConfig};
 
 fn files(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../config-samples")
+    let folder = std::path::absolute("../../config-samples")
+        .expect("a folder to work in")
         .join(folder);
     let entries = fs::read_dir(folder).expect("the folder of samples exists");
     let paths = entries.map(|entry| entry.expect("an entry can be read").path());

@@ -12,4 +12,6 @@ mod takeover;
 pub use forwarding::{ForwardRefusal, ForwardTarget, forward_target, is_for_next_leader};
 pub(crate) use role::RoleState;
 pub use role::{ReplicaRole, RoleAction, RoleEvent};
-pub(crate) use takeover::{HolderSigns, TakeoverStep, Terms, may_take, next_step, pause_after};
+pub(crate) use takeover::{
+    HolderSigns, LeaseTerms, TakeoverStep, may_take, next_step, pause_after,
+};

@@ -26,7 +26,7 @@ pub enum ReplicaRole {
 }
 
 /// How long a process that was drained leaves the store to others.
-pub(crate) const DRAIN_BAR: Duration = Duration::from_secs(30);
+pub(crate) const DRAIN_BAN_PERIOD: Duration = Duration::from_secs(30);
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl RoleState {
                 (Phase::HandingOver { ends: false }, RoleAction::StopTree)
             }
             (Phase::Starting | Phase::Leading, RoleEvent::DrainAsked) => {
-                self.barred_until = Some(now + DRAIN_BAR);
+                self.barred_until = Some(now + DRAIN_BAN_PERIOD);
                 (Phase::HandingOver { ends: false }, RoleAction::StopTree)
             }
             (Phase::Starting | Phase::Leading, RoleEvent::StopAsked) => {
@@ -248,7 +248,10 @@ mod tests {
         let (state, _) = after(&[Took(7), DrainAsked, TreeEnded]);
         assert!(!state.may_take(7, NOW), "nobody else has had it");
         assert!(state.may_take(8, NOW), "another has led meanwhile");
-        assert!(state.may_take(7, NOW + DRAIN_BAR), "nobody else comes");
+        assert!(
+            state.may_take(7, NOW + DRAIN_BAN_PERIOD),
+            "nobody else comes"
+        );
         let (lost, _) = after(&[Took(7), RoleEvent::StoreLost, TreeEnded]);
         assert!(lost.may_take(7, NOW), "only a drain bars");
     }

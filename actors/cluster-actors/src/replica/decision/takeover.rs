@@ -27,7 +27,7 @@ pub(crate) struct HolderSigns {
 
 /// For how long a holder keeps the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct LeaseTerms {
     /// Without a sign of life, while its session lives.
     pub lease: Duration,
     /// Without a session: a database that was restarted has ended it, and the holder comes back.
@@ -37,7 +37,7 @@ pub(crate) struct Terms {
     pub stall: Duration,
 }
 
-impl Default for Terms {
+impl Default for LeaseTerms {
     /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s.
     fn default() -> Self {
         Self {
@@ -61,7 +61,7 @@ pub(crate) enum TakeoverStep {
 
 /// What to do about a holder that shows these signs.
 #[must_use]
-pub(crate) fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
+pub(crate) fn next_step(signs: &HolderSigns, terms: &LeaseTerms) -> TakeoverStep {
     match signs.is_locked {
         true if signs.silent > terms.lease && !is_at_work(signs, terms) => TakeoverStep::EndSession,
         true => TakeoverStep::Wait,
@@ -72,7 +72,7 @@ pub(crate) fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
 
 /// Whether the holder waits for the database, and not the database for the holder. Another would
 /// wait as long, and work under way would be lost.
-fn is_at_work(signs: &HolderSigns, terms: &Terms) -> bool {
+fn is_at_work(signs: &HolderSigns, terms: &LeaseTerms) -> bool {
     signs
         .worked_for
         .is_some_and(|worked_for| worked_for <= terms.stall)
@@ -80,7 +80,7 @@ fn is_at_work(signs: &HolderSigns, terms: &Terms) -> bool {
 
 /// Whether a store may be taken whose lock this process has got.
 #[must_use]
-pub(crate) fn may_take(signs: &HolderSigns, terms: &Terms) -> bool {
+pub(crate) fn may_take(signs: &HolderSigns, terms: &LeaseTerms) -> bool {
     signs.is_released || signs.silent > terms.grace
 }
 
@@ -125,7 +125,7 @@ mod tests {
             (true, true, 1_000, Wait),
             (true, true, 5_001, EndSession),
         ] {
-            let found = next_step(&signs(locked, released, silent), &Terms::default());
+            let found = next_step(&signs(locked, released, silent), &LeaseTerms::default());
             assert_eq!(found, expected, "{locked} {released} {silent}");
         }
     }
@@ -147,7 +147,7 @@ mod tests {
                 worked_for: worked_for.map(Duration::from_millis),
                 ..signs(locked, false, silent)
             };
-            let found = next_step(&signs, &Terms::default());
+            let found = next_step(&signs, &LeaseTerms::default());
             assert_eq!(found, expected, "{locked} {silent} {worked_for:?}");
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         /// it free.
         #[test]
         fn i18_a_holder_that_is_well_is_never_taken_from(silent in 0u64..3_000, locked: bool) {
-            let step = next_step(&signs(locked, false, silent), &Terms::default());
+            let step = next_step(&signs(locked, false, silent), &LeaseTerms::default());
             prop_assert_eq!(step, TakeoverStep::Wait);
         }
 
@@ -171,7 +171,7 @@ mod tests {
         /// session is ended, then the store is free.
         #[test]
         fn i18_a_silent_holder_is_always_followed(silent in 5_001u64..1_000_000, released: bool) {
-            let terms = Terms::default();
+            let terms = LeaseTerms::default();
             let step = next_step(&signs(true, released, silent), &terms);
             prop_assert_eq!(step, TakeoverStep::EndSession);
             let step = next_step(&signs(false, released, silent), &terms);
@@ -181,7 +181,7 @@ mod tests {
         /// More silence never makes a step back.
         #[test]
         fn i18_silence_only_helps(one in 0u64..20_000, more in 0u64..20_000, locked: bool, released: bool) {
-            let terms = Terms::default();
+            let terms = LeaseTerms::default();
             let rank = |silent| match next_step(&signs(locked, released, silent), &terms) {
                 TakeoverStep::Wait => 0,
                 TakeoverStep::EndSession | TakeoverStep::Take => 1,

@@ -45,7 +45,7 @@ impl Execution<'_> {
         stop: &mut StopSignal,
     ) -> Result<ExecEnd, VmError> {
         let started = Instant::now();
-        let mut sink = Sink {
+        let mut sink = LogSink {
             log,
             taken: 0,
             last_output: started,
@@ -54,8 +54,8 @@ impl Execution<'_> {
             let timers = Timers { limits, started };
             tokio::select! {
                 ended = self.follow(&mut sink, Some(timers)) => match ended {
-                    Followed::Ended(report) => return exit(EndCause::Exited, &report?),
-                    Followed::Overdue(cause) => cause,
+                    FollowEnd::Ended(report) => return exit(EndCause::Exited, &report?),
+                    FollowEnd::Overdue(cause) => cause,
                 },
                 cause = stop.requested() => EndCause::Stopped(cause),
             }
@@ -65,7 +65,7 @@ impl Execution<'_> {
         let rest = self.follow(&mut sink, None);
         let ended = tokio::time::timeout(limits.grace + END_MARGIN, rest).await;
         Ok(match ended {
-            Ok(Followed::Ended(Ok(report))) => exit(cause, &report).unwrap_or(ExecEnd {
+            Ok(FollowEnd::Ended(Ok(report))) => exit(cause, &report).unwrap_or(ExecEnd {
                 cause,
                 end: ProcessEnd::Signal(9),
             }),
@@ -79,7 +79,7 @@ impl Execution<'_> {
 
     /// Follows the output; a stream that breaks is taken up again, and what came before is not
     /// logged twice.
-    async fn follow(&self, sink: &mut Sink<'_>, timers: Option<Timers<'_>>) -> Followed {
+    async fn follow(&self, sink: &mut LogSink<'_>, timers: Option<Timers<'_>>) -> FollowEnd {
         let mut left = FOLLOW_RETRIES;
         loop {
             let error = match self.follow_once(sink, timers).await {
@@ -88,7 +88,7 @@ impl Execution<'_> {
             };
             let may_pass = error.is_temporary() || matches!(error, VmmError::Lost(_));
             if !may_pass || left == 0 {
-                return Followed::Ended(Err(VmError::Lost(format!(
+                return FollowEnd::Ended(Err(VmError::Lost(format!(
                     "how it ended is not known: {error}"
                 ))));
             }
@@ -99,9 +99,9 @@ impl Execution<'_> {
 
     async fn follow_once(
         &self,
-        sink: &mut Sink<'_>,
+        sink: &mut LogSink<'_>,
         timers: Option<Timers<'_>>,
-    ) -> Result<Followed, VmmError> {
+    ) -> Result<FollowEnd, VmmError> {
         let mut follow = self.vmm.follow(self.vm, self.exec).await?;
         let mut skip = sink.taken;
         loop {
@@ -117,7 +117,7 @@ impl Execution<'_> {
             };
             let event = tokio::select! {
                 event = follow.next() => event,
-                cause = overdue => return Ok(Followed::Overdue(cause)),
+                cause = overdue => return Ok(FollowEnd::Overdue(cause)),
             };
             match event {
                 Some(Ok(FollowEvent::Output(_, bytes))) => {
@@ -130,7 +130,7 @@ impl Execution<'_> {
                     let text = format!("\n[{bytes} bytes were beyond the VM manager's limit]\n");
                     sink.log.push(text.as_bytes());
                 }
-                Some(Ok(FollowEvent::Ended(report))) => return Ok(Followed::Ended(Ok(report))),
+                Some(Ok(FollowEvent::Ended(report))) => return Ok(FollowEnd::Ended(Ok(report))),
                 Some(Err(error)) => return Err(error),
                 None => {
                     let text = "the stream ended without its last line".to_owned();
@@ -142,7 +142,7 @@ impl Execution<'_> {
 }
 
 /// What following came to.
-enum Followed {
+enum FollowEnd {
     Ended(Result<ExecReport, VmError>),
     Overdue(EndCause),
 }
@@ -168,14 +168,14 @@ impl Timers<'_> {
 }
 
 /// Where the output goes.
-struct Sink<'a> {
+struct LogSink<'a> {
     log: &'a mut RunLog,
     /// Bytes so far.
     taken: u64,
     last_output: Instant,
 }
 
-impl Sink<'_> {
+impl LogSink<'_> {
     fn take(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;

@@ -26,7 +26,7 @@ use orchestrator_core::config::{AgentSpec, Config};
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::RunLog;
 use orchestrator_engine::process::{
-    AgentInput, EndCause, Ended, ProcessSpec, StopCause, StopSignal,
+    AgentInput, EndCause, ProcessReport, ProcessSpec, StopCause, StopSignal,
 };
 
 pub(super) use self::error::VmError;
@@ -117,7 +117,7 @@ impl VmPlan {
         log: RunLog,
         stop: StopSignal,
         report: impl FnOnce(RunVm) -> bool,
-    ) -> Result<(Ended, Option<PathBuf>), VmError> {
+    ) -> Result<(ProcessReport, Option<PathBuf>), VmError> {
         self.lay_ready(spec).map_err(VmError::Local)?;
         let runtime = actix_rt::Runtime::new();
         let runtime = runtime.map_err(|error| VmError::Local(format!("no runtime: {error}")))?;
@@ -145,7 +145,7 @@ impl VmPlan {
         mut log: RunLog,
         mut stop: StopSignal,
         report: impl FnOnce(RunVm) -> bool,
-    ) -> Result<(Ended, Option<PathBuf>), VmError> {
+    ) -> Result<(ProcessReport, Option<PathBuf>), VmError> {
         let vm = tokio::select! {
             vm = self.allocate(spec) => vm,
             cause = stop.requested() => Err(VmError::Stopped(cause)),
@@ -177,7 +177,7 @@ impl VmPlan {
         self.put_away();
         let (output, log_error) = log.finish();
         let (started, ended) = ended?;
-        let ended = Ended {
+        let ended = ProcessReport {
             cause: ended.cause,
             end: ended.end,
             survivors: 0,

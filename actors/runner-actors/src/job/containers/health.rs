@@ -1,6 +1,6 @@
 //! Waiting for services: each is asked by its health check until it is ready.
 
-use runner_core::container::engine::{self, Inspected};
+use runner_core::container::engine::{self, ContainerState};
 use runner_core::container::health::Health;
 use runner_core::state::StepEnd;
 
@@ -9,7 +9,7 @@ use super::super::step_runner::StepRunner;
 
 impl StepRunner<'_> {
     /// The service that was started last is waited for.
-    pub(super) fn watch(&mut self, found: Inspected) {
+    pub(super) fn watch(&mut self, found: ContainerState) {
         let watched = WatchedService::new(found);
         self.containers.watched.extend(watched);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_clients::vmm::PROXY_SOCKET;
-use runner_core::container::engine::{Inspected, Launch, Member, Mount, inspected};
+use runner_core::container::engine::{ContainerState, Launch, Member, Mount, inspected};
 use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
 use runner_core::context::{OWN_DIRECTORY, RUNNER_WORKSPACE, WORKSPACE};
@@ -377,7 +377,7 @@ impl StepRunner<'_> {
         command: &str,
         member: &Member,
         words: Vec<String>,
-    ) -> Result<Inspected, String> {
+    ) -> Result<ContainerState, String> {
         self.join(member).await?;
         let words = words.iter().skip(2).map(String::as_str);
         let exit = self.engine([command].into_iter().chain(words)).await;
@@ -394,7 +394,7 @@ impl StepRunner<'_> {
         succeeded("a container could not be given a network", exit)
     }
 
-    pub(super) async fn inspect(&mut self, name: &str) -> Result<Inspected, String> {
+    pub(super) async fn inspect(&mut self, name: &str) -> Result<ContainerState, String> {
         let exit = self.engine(["inspect", name]).await;
         succeeded("the container engine does not answer", exit)?;
         let directory = format!("{OWN_DIRECTORY}/containers/inspect");

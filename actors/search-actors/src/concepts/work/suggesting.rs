@@ -13,7 +13,7 @@ impl ConceptWorker {
     /// Makes all suggestions anew.
     pub(super) fn suggest(&mut self, snapshot: &IndexSnapshot) -> Result<(), ConceptError> {
         self.suggestions = SuggestionChanges::default();
-        let Named { titles, defined } = named(snapshot)?;
+        let SuggestionNames { titles, defined } = named(snapshot)?;
         let words = snapshot.frequent_words(MAX_WORDS)?;
         let words = words.iter().map(|(word, count)| (word.as_str(), *count));
         let defined = defined
@@ -73,7 +73,7 @@ impl ConceptWorker {
 }
 
 /// What documents are called, and what they define.
-struct Named {
+struct SuggestionNames {
     /// The distinct titles; of too many the first in their order, which are those that would be
     /// suggested.
     titles: Vec<Box<str>>,
@@ -92,7 +92,7 @@ const MAX_DEFINED: usize = 50_000;
 /// Shorter names need no completion, in bytes.
 const MIN_DEFINED: usize = 5;
 
-fn named(snapshot: &IndexSnapshot) -> Result<Named, ConceptError> {
+fn named(snapshot: &IndexSnapshot) -> Result<SuggestionNames, ConceptError> {
     let mut titles = FirstTitles::new(MAX_SUGGESTIONS);
     let mut defined: FxHashMap<Box<str>, u32> = FxHashMap::default();
     snapshot.for_each_document(|record| {
@@ -107,7 +107,7 @@ fn named(snapshot: &IndexSnapshot) -> Result<Named, ConceptError> {
             }
         }
     })?;
-    Ok(Named {
+    Ok(SuggestionNames {
         titles: titles.finish(),
         defined,
     })

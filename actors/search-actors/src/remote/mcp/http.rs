@@ -5,9 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use config_core::Secret;
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Redirects, Request, Streaming};
+use http_clients::http::{
+    HttpClient, HttpError, HttpOptions, Redirects, Request, StreamingResponse,
+};
 use search_sources_core::mcp::client::{Generation, routing_name};
-use search_sources_core::mcp::rpc::{self, Incoming};
+use search_sources_core::mcp::rpc::{self, IncomingMessage};
 use search_sources_core::mcp::sse::Events;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -140,7 +142,7 @@ impl HttpWire {
 
 fn outcome(message: &Value, wanted: u64) -> Option<Result<Value, rpc::RpcError>> {
     match rpc::incoming(message) {
-        Incoming::Response { id, outcome } if id == wanted => Some(outcome),
+        IncomingMessage::Response { id, outcome } if id == wanted => Some(outcome),
         _ => {
             // A refusal before the request was understood has no id.
             let error = message.get("error").filter(|_| message["id"].is_null())?;
@@ -153,7 +155,7 @@ fn outcome(message: &Value, wanted: u64) -> Option<Result<Value, rpc::RpcError>>
 }
 
 async fn from_events(
-    mut stream: Streaming,
+    mut stream: StreamingResponse,
     id: u64,
 ) -> Result<Option<Result<Value, rpc::RpcError>>, McpError> {
     let mut events = Events::new(MAX_MESSAGE_BYTES);
@@ -176,7 +178,7 @@ async fn from_events(
     Ok(None)
 }
 
-async fn whole(mut stream: Streaming) -> Result<Vec<u8>, McpError> {
+async fn whole(mut stream: StreamingResponse) -> Result<Vec<u8>, McpError> {
     let mut body = Vec::new();
     while let Some(chunk) = stream.next_chunk().await {
         body.extend_from_slice(&chunk?);

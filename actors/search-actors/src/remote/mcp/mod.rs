@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::Shared;
-use search_sources_core::Parsed;
+use search_sources_core::ParsedItems;
 
 pub use endpoint::McpEndpoint;
 pub use error::McpError;
@@ -33,13 +33,13 @@ use session::Session;
 /// Longest time for start, handshake and lists; searches meanwhile say that it is still starting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
-type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Rc<Session>, McpError>>>>>;
+type SessionFuture = Shared<Pin<Box<dyn Future<Output = Result<Rc<Session>, McpError>>>>>;
 
 /// A server of the protocol that is asked at query time. Dropping it ends the server's program with
 /// all it has started.
 pub(crate) struct McpSource {
     place: McpEndpoint,
-    session: RefCell<Option<Connecting>>,
+    session: RefCell<Option<SessionFuture>>,
 }
 
 impl McpSource {
@@ -61,7 +61,7 @@ impl McpSource {
         words: &str,
         limit: usize,
         deadline: Duration,
-    ) -> Result<Parsed, McpError> {
+    ) -> Result<ParsedItems, McpError> {
         let began = tokio::time::Instant::now();
         let left = || deadline.saturating_sub(began.elapsed());
         let session = self.session(deadline).await?;
@@ -81,7 +81,7 @@ impl McpSource {
         words: &str,
         limit: usize,
         within: Duration,
-    ) -> Result<Parsed, McpError> {
+    ) -> Result<ParsedItems, McpError> {
         let found = session.search(words, limit, within).await;
         if found.as_ref().is_err_and(McpError::breaks_session) {
             self.session.borrow_mut().take();
@@ -108,7 +108,7 @@ impl McpSource {
         }
     }
 
-    fn connecting(&self) -> Connecting {
+    fn connecting(&self) -> SessionFuture {
         let mut kept = self.session.borrow_mut();
         if let Some(connecting) = kept.as_ref() {
             return connecting.clone();
@@ -122,7 +122,7 @@ impl McpSource {
             }))
             .map(Rc::new)
         };
-        let connecting: Connecting =
+        let connecting: SessionFuture =
             (Box::pin(connect) as Pin<Box<dyn Future<Output = _>>>).shared();
         // Goes on when the search that began it has given up.
         actix_rt::spawn(connecting.clone().map(drop));

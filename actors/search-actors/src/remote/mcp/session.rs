@@ -9,7 +9,7 @@ use search_sources_core::mcp::rpc::{RpcError, UNSUPPORTED_VERSION};
 use search_sources_core::remote::{
     mcp_resource_text, mcp_resources, mcp_search_arguments, mcp_search_tool, mcp_tool_result,
 };
-use search_sources_core::{Item, Parsed};
+use search_sources_core::{Item, ParsedItems};
 use serde_json::{Value, json};
 
 use super::endpoint::McpEndpoint;
@@ -95,11 +95,11 @@ impl Session {
         words: &str,
         limit: usize,
         within: Duration,
-    ) -> Result<Parsed, McpError> {
+    ) -> Result<ParsedItems, McpError> {
         let began = Instant::now();
         let mut parsed = match &self.tool {
             Some((name, schema)) => self.call(name, schema, words, limit, within).await?,
-            None => Parsed::default(),
+            None => ParsedItems::default(),
         };
         if self.has_resources && self.listed.get().elapsed() > RESOURCES_TTL {
             let left = within.saturating_sub(began.elapsed());
@@ -122,7 +122,7 @@ impl Session {
         words: &str,
         limit: usize,
         within: Duration,
-    ) -> Result<Parsed, McpError> {
+    ) -> Result<ParsedItems, McpError> {
         let arguments = mcp_search_arguments(schema, words, limit, &self.arguments);
         let params = json!({"name": name, "arguments": arguments});
         let result = self.ask("tools/call", params, within).await?;

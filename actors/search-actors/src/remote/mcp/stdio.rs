@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
-use search_sources_core::mcp::rpc::{self, Incoming, RpcError};
+use search_sources_core::mcp::rpc::{self, IncomingMessage, RpcError};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -246,11 +246,11 @@ async fn pump(
             }
         };
         match rpc::incoming(&message) {
-            Incoming::Response { id, outcome } => requests.resolve(id, outcome),
-            Incoming::Request { id, method } => {
+            IncomingMessage::Response { id, outcome } => requests.resolve(id, outcome),
+            IncomingMessage::Request { id, method } => {
                 let _ = lines.try_send(encode(&rpc::client_reply(&id, &method)));
             }
-            Incoming::Other => {}
+            IncomingMessage::Other => {}
         }
     }
     if let Some(requests) = requests.upgrade() {

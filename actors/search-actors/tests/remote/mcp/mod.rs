@@ -41,7 +41,9 @@ fn variable(name: &str, what: &str) -> PathBuf {
 }
 
 fn file(name: &str) -> String {
-    format!("{}/tests/remote/mcp/{name}", env!("CARGO_MANIFEST_DIR"))
+    let path =
+        std::path::absolute(format!("tests/remote/mcp/{name}")).expect("a folder to work in");
+    path.display().to_string()
 }
 
 /// A haystack of this service.

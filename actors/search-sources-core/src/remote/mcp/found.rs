@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::item::{Item, Parsed, SourceDataError, line};
+use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 /// Content of a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn mcp_resource_text(result: &Value) -> String {
 ///
 /// # Errors
 /// When the tool says it failed (`isError`), or the result has no content.
-pub fn mcp_tool_result(result: &Value) -> Result<Parsed, SourceDataError> {
+pub fn mcp_tool_result(result: &Value) -> Result<ParsedItems, SourceDataError> {
     const WHAT: &str = "the MCP server";
     let content = contents(result);
     if result.get("isError").and_then(Value::as_bool) == Some(true) {
@@ -83,9 +83,9 @@ pub fn mcp_tool_result(result: &Value) -> Result<Parsed, SourceDataError> {
     {
         let found = structured_items(structured);
         if !found.is_empty() {
-            return Ok(Parsed {
+            return Ok(ParsedItems {
                 items: found,
-                ..Parsed::default()
+                ..ParsedItems::default()
             });
         }
     }
@@ -108,9 +108,9 @@ pub fn mcp_tool_result(result: &Value) -> Result<Parsed, SourceDataError> {
             McpContent::Text(text) => items.extend(text_items(&text)),
         }
     }
-    Ok(Parsed {
+    Ok(ParsedItems {
         items,
-        ..Parsed::default()
+        ..ParsedItems::default()
     })
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Descriptions {
 }
 
 /// A file of `bins/dist/debian`, and its place on the machine.
-pub(super) type Placed = (String, String);
+pub(super) type PackagedFile = (String, String);
 
 /// One package.
 #[derive(Debug, Deserialize)]
@@ -63,10 +63,10 @@ pub(super) struct Description {
     pub(super) check: Option<String>,
     /// Files that an administrator changes and upgrades leave alone.
     #[serde(default)]
-    pub(super) configuration: Vec<Placed>,
+    pub(super) configuration: Vec<PackagedFile>,
     /// Other files.
     #[serde(default)]
-    pub(super) files: Vec<Placed>,
+    pub(super) files: Vec<PackagedFile>,
 }
 
 impl Descriptions {
@@ -88,7 +88,7 @@ mod tests {
     use crate::dist::programs::PROGRAMS;
 
     fn descriptions() -> Descriptions {
-        Descriptions::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        Descriptions::read(&std::path::absolute("../..").expect("a folder to work in"))
             .expect("the descriptions can be read")
     }
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(of(|package| package.programs.clone()), programs);
         assert_eq!(of(|package| package.libraries.clone()), ["vm-guest"]);
 
-        let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/systemd");
+        let units = std::path::absolute("../dist/systemd").expect("a folder to work in");
         let mut files: Vec<String> = std::fs::read_dir(units)
             .expect("the units are there")
             .map(|entry| entry.expect("a file").path())

@@ -127,7 +127,6 @@ fi
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::process::Command;
 
     use super::super::description::Descriptions;
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn scripts_are_posix_and_say_nothing_of_other_packages() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = std::path::absolute("../..").expect("a folder to work in");
         let all = Descriptions::read(&root).expect("the descriptions can be read");
         for package in all.package.iter().filter(|package| package.unit.is_some()) {
             for script in [after_install, before_removal, after_removal] {
@@ -155,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_needs_kvm_gets_its_group() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = std::path::absolute("../..").expect("a folder to work in");
         let all = Descriptions::read(&root).expect("the descriptions can be read");
         let package = &all.package[2];
         let with = sysusers(package, "User=x\nSupplementaryGroups=kvm\n").expect("it has a user");

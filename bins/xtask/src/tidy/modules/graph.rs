@@ -22,7 +22,7 @@ pub(super) struct Graph {
 
 /// A group of modules each of which needs all others, directly or not.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Knot {
+pub(super) struct ModuleCycle {
     /// All modules of the group.
     pub(super) modules: Vec<String>,
     /// A shortest way round: from, to, and one reason.
@@ -70,7 +70,7 @@ impl Graph {
     }
 
     /// The groups of modules in a cycle, the largest first.
-    pub(super) fn knots(&self) -> Vec<Knot> {
+    pub(super) fn knots(&self) -> Vec<ModuleCycle> {
         let reach: BTreeMap<&str, BTreeMap<&str, &str>> = self
             .edges
             .keys()
@@ -111,14 +111,14 @@ impl Graph {
         before
     }
 
-    fn knot(&self, group: &[&str], reach: &BTreeMap<&str, BTreeMap<&str, &str>>) -> Knot {
+    fn knot(&self, group: &[&str], reach: &BTreeMap<&str, BTreeMap<&str, &str>>) -> ModuleCycle {
         let rounds = group.iter().map(|start| round(start, &reach[start]));
         let shortest = rounds.min_by_key(Vec::len).unwrap_or_default();
         let cycle = shortest.windows(2).map(|pair| {
             let evidence = self.edges[pair[0]][pair[1]].clone();
             (pair[0].to_owned(), pair[1].to_owned(), evidence)
         });
-        Knot {
+        ModuleCycle {
             modules: group.iter().map(|name| (*name).to_owned()).collect(),
             cycle: cycle.collect(),
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use self::graph::{Graph, Knot};
+use self::graph::{Graph, ModuleCycle};
 use self::resolve::{Module, Modules};
 use super::finding::Finding;
 use super::module_source::Source;
@@ -69,7 +69,7 @@ pub(super) fn show(package: &str, packages: &[Package], syntax: &Syntax) -> Resu
     Ok(lines)
 }
 
-fn describe(package: &str, knot: &Knot) -> Finding {
+fn describe(package: &str, knot: &ModuleCycle) -> Finding {
     let mut way = String::new();
     let mut reasons = Vec::new();
     for (from, to, evidence) in &knot.cycle {

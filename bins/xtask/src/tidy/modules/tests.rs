@@ -25,7 +25,7 @@ fn tree(files: &[(&str, &str)]) -> Syntax {
 fn cycles(files: &[(&str, &str)]) -> Vec<String> {
     let modules = read("actors/x/src/lib.rs", &tree(files)).expect("it can be parsed");
     let knots = Graph::of(&modules).knots();
-    let way = |knot: Knot| {
+    let way = |knot: ModuleCycle| {
         let names = knot.cycle.iter().map(|(from, ..)| from.as_str());
         let last = knot.cycle.last().map(|(_, to, _)| to.as_str());
         names.chain(last).collect::<Vec<_>>().join(" → ")

@@ -18,7 +18,7 @@ use crate::wire::{ask, get};
 use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET};
 
 /// Longest time until everything has settled.
-const QUIET: Duration = Duration::from_secs(300);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Asks everything.
 pub(crate) fn all(cluster: &Cluster, findings: &mut Findings) {
@@ -80,7 +80,7 @@ fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
 fn settles(mut holds: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
-        if began.elapsed() > QUIET {
+        if began.elapsed() > QUIET_TIMEOUT {
             return false;
         }
         pause(Duration::from_millis(500));

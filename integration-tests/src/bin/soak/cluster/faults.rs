@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use super::pace::{Pace, Shares};
 use super::proxy::{Proxy, Weather};
-use super::starvation::{Starved, TAKEOVER, is_late};
+use super::starvation::{Starved, TAKEOVER_TIMEOUT, is_late};
 use super::world::{Cluster, Product, Replica};
 use crate::daemon::{Daemon, pause};
 use crate::random::Random;
 use crate::wire::get;
 
 /// After this nobody comes any more.
-const NO_LEADER: Duration = Duration::from_secs(90);
+const NO_LEADER_TIMEOUT: Duration = Duration::from_secs(90);
 /// Between two looks who leads.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a lane of faults did.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct LaneReport {
     pub(crate) faults: u32,
     pub(crate) failed: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn spawn(
     shares: Shares,
     seed: u64,
     pace: &Arc<Pace>,
-) -> Vec<JoinHandle<Done>> {
+) -> Vec<JoinHandle<LaneReport>> {
     let mut lanes = Vec::new();
     for lane in 0..3 {
         let (cluster, pace) = (Arc::clone(cluster), Arc::clone(pace));
@@ -81,8 +81,8 @@ fn of_product(
     shares: Shares,
     random: &mut Random,
     pace: &Pace,
-) -> Done {
-    let mut done = Done::default();
+) -> LaneReport {
+    let mut done = LaneReport::default();
     while done.faults < shares.product && !pace.is_over() {
         pause(Duration::from_millis(random.below(300)));
         let _turn = pace.turn.read().expect("not poisoned");
@@ -127,7 +127,7 @@ fn follow(
     product: &Product,
     former: (usize, u64),
     fault: Fault,
-    done: &mut Done,
+    done: &mut LaneReport,
 ) {
     let waited = |replica: &Replica| {
         replica
@@ -145,14 +145,14 @@ fn follow(
     };
     let (took, name) = (began.elapsed(), fault.name());
     cluster.acknowledged().takeovers.push((name, took));
-    if took > TAKEOVER {
+    if took > TAKEOVER_TIMEOUT {
         let starved = waited(&product.replicas[follower]);
         let starved = starved.since(&before[follower]);
         let line = format!(
             "{}: {name}: {took:?}, of which the next leader waited for a processor for {starved:?}",
             product.name
         );
-        println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
+        println!("soak: a take-over longer than {TAKEOVER_TIMEOUT:?}: {line}");
         if is_late(took, starved) {
             done.failed.push(format!("followed too late: {line}"));
         }
@@ -161,8 +161,8 @@ fn follow(
 
 /// Managers are killed, paused for moments, and cut off from everybody who has VMs of them: also
 /// for longer than it takes to find one silent.
-fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> Done {
-    let mut done = Done::default();
+fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> LaneReport {
+    let mut done = LaneReport::default();
     while done.faults < faults && !pace.is_over() {
         // As quick as the other lanes at most: jobs should get somewhere as well.
         pause(Duration::from_millis(1_000 + random.below(3_000)));
@@ -229,7 +229,7 @@ fn end((daemon, proxy): (&Daemon, &Proxy), fault: Fault) -> anyhow::Result<()> {
 /// Who leads, and under which epoch; after `lost`, another one, or the same under a later epoch.
 pub(crate) fn until_led(product: &Product, lost: Option<(usize, u64)>) -> Option<(usize, u64)> {
     let began = Instant::now();
-    while began.elapsed() < NO_LEADER {
+    while began.elapsed() < NO_LEADER_TIMEOUT {
         let others = (0..product.replicas.len()).filter(|at| lost.is_none_or(|it| it.0 != *at));
         let leading = others.filter_map(|at| {
             let health = get(product.replicas[at].daemon.health_address(), "/health", &[])?;
@@ -242,7 +242,7 @@ pub(crate) fn until_led(product: &Product, lost: Option<(usize, u64)>) -> Option
         if let Some(found) = leading.max_by_key(|it| it.1) {
             return Some(found);
         }
-        pause(LOOK);
+        pause(POLL_INTERVAL);
     }
     None
 }

@@ -21,7 +21,7 @@ const PULL_MS: u64 = 4_000;
 /// request.
 const NOT_NOW: [u16; 3] = [408, 503, 504];
 /// A delivery is sent again after this long without an answer.
-const REDELIVERY: Duration = Duration::from_millis(100);
+const REDELIVERY_DELAY: Duration = Duration::from_millis(100);
 
 /// Starts all loads; they end with `Cluster::stop_load`.
 pub(crate) fn spawn(cluster: &Arc<Cluster>, seed: u64) -> Vec<JoinHandle<()>> {
@@ -86,7 +86,7 @@ fn deliver(cluster: &Cluster, product: &Product, delivery: &Delivery, random: &m
                 cluster.acknowledged().refused.push(line);
                 return false;
             }
-            _ => pause(REDELIVERY),
+            _ => pause(REDELIVERY_DELAY),
         }
     }
 }

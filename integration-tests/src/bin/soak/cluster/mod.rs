@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use self::faults::Done;
+use self::faults::LaneReport;
 use self::pace::{Pace, Shares};
 use self::world::Cluster;
 use crate::findings::Findings;
@@ -97,7 +97,7 @@ fn spawn_faults(
     faults: u32,
     seed: u64,
     deadline: Instant,
-) -> Vec<JoinHandle<Done>> {
+) -> Vec<JoinHandle<LaneReport>> {
     let shares = Shares::of(faults);
     let pace = Arc::new(Pace::new(shares.of_processes(), deadline));
     let mut lanes = faults::spawn(cluster, shares, seed, &pace);
@@ -123,12 +123,12 @@ fn report(cluster: &Cluster) {
     println!("soak: faults: {}", kinds.join(", "));
     let late = acknowledged.takeovers.iter();
     let late = late
-        .filter(|(_, took)| *took > starvation::TAKEOVER)
+        .filter(|(_, took)| *took > starvation::TAKEOVER_TIMEOUT)
         .count();
     println!(
         "soak: take-overs: {}, of which {late} took longer than {:?}",
         acknowledged.takeovers.len(),
-        starvation::TAKEOVER
+        starvation::TAKEOVER_TIMEOUT
     );
     let mut by_cause = BTreeMap::<&str, Vec<Duration>>::new();
     for (cause, took) in &acknowledged.takeovers {

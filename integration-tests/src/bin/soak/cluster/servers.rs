@@ -5,22 +5,27 @@ use std::time::Duration;
 
 use scripted_peers::postgres::Stop;
 
-use super::faults::Done;
+use super::faults::LaneReport;
 use super::pace::Pace;
 use super::world::Cluster;
 use crate::daemon::pause;
 use crate::random::Random;
 
 /// Between two looks how far the other lanes are.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Does its faults spread over those of the processes.
-pub(crate) fn of_servers(cluster: &Cluster, faults: u32, mut random: Random, pace: &Pace) -> Done {
-    let mut done = Done::default();
+pub(crate) fn of_servers(
+    cluster: &Cluster,
+    faults: u32,
+    mut random: Random,
+    pace: &Pace,
+) -> LaneReport {
+    let mut done = LaneReport::default();
     while done.faults < faults {
         let part = f64::from(done.faults + 1) / f64::from(faults + 1);
         while !pace.has_done(part) && !pace.is_over() {
-            pause(LOOK);
+            pause(POLL_INTERVAL);
         }
         if pace.is_over() {
             break;

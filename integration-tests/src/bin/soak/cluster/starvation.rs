@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// A leader that is lost has to be followed within this.
-pub(crate) const TAKEOVER: Duration = Duration::from_secs(10);
+pub(crate) const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whatever the machine does.
 const MAX_TAKEOVER: Duration = Duration::from_secs(20);
 
@@ -47,7 +47,7 @@ fn waited(schedstat: &str) -> Option<u64> {
 /// Whether a take-over that took so long is a fault, where whoever took over waited for a processor
 /// for `starved` meanwhile.
 pub(crate) fn is_late(took: Duration, starved: Duration) -> bool {
-    took > MAX_TAKEOVER || took.saturating_sub(starved) > TAKEOVER
+    took > MAX_TAKEOVER || took.saturating_sub(starved) > TAKEOVER_TIMEOUT
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ const ENTRY_BYTES: u64 = 128;
 
 /// The sets of one segment.
 #[derive(Debug, Default)]
-pub(super) struct Beginnings {
+pub(super) struct PrefixSets {
     /// By the letters. None before the first that is worth it: most segments are small.
     sets: OnceLock<Cache<Box<str>, Arc<Bitmap>, SetWeight>>,
 }
@@ -44,7 +44,7 @@ impl quick_cache::Weighter<Box<str>, Arc<Bitmap>> for SetWeight {
     }
 }
 
-impl Beginnings {
+impl PrefixSets {
     /// The documents of a segment with a word that begins so, in any of its dictionaries; deleted
     /// ones are among them.
     pub(super) fn documents(
@@ -172,23 +172,23 @@ mod tests {
         }
         let first = commit(&mut index);
         let view = &first.segments()[0];
-        assert_eq!(view.beginnings.bytes(), (0, 0), "nothing was asked for");
+        assert_eq!(view.prefix_sets.bytes(), (0, 0), "nothing was asked for");
         let set = first.beginning(view, "wor").expect("reads");
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 1, 2]);
-        let held = view.beginnings.bytes().0;
+        let held = view.prefix_sets.bytes().0;
         assert!(held > 0);
         // What few words begin with is read again.
         assert_eq!(first.beginning(view, "wor001").expect("reads"), set);
-        assert_eq!(view.beginnings.bytes().0, held);
+        assert_eq!(view.prefix_sets.bytes().0, held);
         // A deletion leaves the segment as it is.
         index.delete("1").expect("deletes");
         let second = commit(&mut index);
         let later = &second.segments()[0];
-        assert!(Arc::ptr_eq(&view.beginnings, &later.beginnings));
+        assert!(Arc::ptr_eq(&view.prefix_sets, &later.prefix_sets));
         assert_eq!(second.beginning(later, "wor").expect("reads"), set);
         let merged = index.merge().expect("merges");
         let view = &merged.segments()[0];
-        assert_eq!(view.beginnings.bytes(), (0, 0));
+        assert_eq!(view.prefix_sets.bytes(), (0, 0));
         assert_eq!(merged.beginning(view, "wor").expect("reads").len(), 2);
     }
 
@@ -206,11 +206,11 @@ mod tests {
         for number in (0..all).chain(0..all) {
             let set = snapshot.beginning(view, &letters(number)).expect("reads");
             assert_eq!(set.iter().collect::<Vec<_>>(), [number as u32]);
-            let (held, most) = view.beginnings.bytes();
+            let (held, most) = view.prefix_sets.bytes();
             assert!(held <= most, "{held} bytes of {most}");
         }
         let one = 128 + 3 + view.reader.max_doc().div_ceil(64) as u64 * 8;
-        let (held, most) = view.beginnings.bytes();
+        let (held, most) = view.prefix_sets.bytes();
         assert!(held > most / 2 && most <= one * MAX_SETS, "{held} {most}");
     }
 }
