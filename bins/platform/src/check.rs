@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError, WrittenValue,
+    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError,
+    WrittenValue,
 };
 use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
@@ -139,7 +140,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
 pub(crate) fn runner_again(
     path: &Path,
     environment: &Environment,
-) -> Result<(Option<RunnerConfig>, Written), Diagnostics> {
+) -> Result<(Option<RunnerConfig>, WrittenValue), Diagnostics> {
     let (name, text, base) = text_of(path)?;
     let (file, found) = PlatformFile::read(&name, &text, environment, &base);
     let data = file.data_dir.clone().unwrap_or_else(|| base.join("data"));

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::cuts::{evenly, passages};
+use crate::document::ContentKind;
 
 /// A source with fewer documents is learnt from by passages: the documents are too few to tell
 /// words apart by.
@@ -16,9 +17,12 @@ const USUAL: u64 = 1_000;
 
 /// The parts of a text that are learnt from in a source of so many documents: all of it as one, or
 /// its passages; of long texts some that are spread evenly.
+///
+/// Code is one part: what a file of it is about its passages say less well than the whole
+/// (docs/adr/0052).
 #[must_use]
-pub fn learnt_parts(text: &str, documents: u64) -> Vec<Range<usize>> {
-    if documents >= LEARNT_BY_PASSAGES_BELOW {
+pub fn learnt_parts(text: &str, kind: ContentKind, documents: u64) -> Vec<Range<usize>> {
+    if documents >= LEARNT_BY_PASSAGES_BELOW || kind == ContentKind::Code {
         return vec![0..text.len()];
     }
     let all = passages(text);
@@ -41,7 +45,8 @@ mod tests {
     #[test]
     fn i16_small_sources_are_learnt_by_passages_and_large_ones_by_documents() {
         let text = "A sentence of some words. ".repeat(2_000);
-        let parts = |documents| learnt_parts(&text, documents);
+        let parts = |documents| learnt_parts(&text, ContentKind::Prose, documents);
+        assert_eq!(learnt_parts(&text, ContentKind::Code, 200), [0..text.len()]);
         let all = passages(&text);
         assert!(all.len() > 30, "{}", all.len());
         for (documents, expected) in [(0, all.len()), (1, all.len()), (200, all.len()), (500, 20)] {
@@ -51,7 +56,7 @@ mod tests {
         for documents in [LEARNT_BY_PASSAGES_BELOW, u64::MAX] {
             assert_eq!(parts(documents), [0..text.len()]);
         }
-        assert_eq!(learnt_parts("", 10), [0..0]);
+        assert_eq!(learnt_parts("", ContentKind::Prose, 10), [0..0]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) fn fetch(
 fn npm_for(major: &str) -> &'static str {
     match major.parse::<u32>() {
         Ok(18 | 21) => "npm@10",
-        Ok(..20) => "npm@8",
+        Ok(..=19) => "npm@8",
         _ => "npm@11",
     }
 }

@@ -131,7 +131,8 @@ impl ConceptWorker {
                 self.put_graph(&listed.key, &contribution)?;
             }
             let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
-            for (number, part) in learnt_parts(&document.body, total).into_iter().enumerate() {
+            let parts = learnt_parts(&document.body, document.kind, total);
+            for (number, part) in parts.into_iter().enumerate() {
                 let body = self.reader.read(&document.body[part], MAX_TERMS);
                 if number == 0 || body.len() >= MIN_PART_TERMS {
                     writer.add(&listed.key, &title, &body)?;
