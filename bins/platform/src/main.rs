@@ -97,7 +97,7 @@ enum Command {
 }
 
 /// Prints what may be set, or what is in force.
-fn settings(
+fn settings_text(
     what: ConfigOptions,
     path: &Path,
     environment: &Environment,
@@ -136,7 +136,7 @@ fn main() -> ExitCode {
     let environment = daemon::environment::take();
     let path = arguments.config.unwrap_or_default();
     if let Some(Command::Config { what, config }) = arguments.command {
-        let printed = settings(what, &config.unwrap_or_default(), &environment);
+        let printed = settings_text(what, &config.unwrap_or_default(), &environment);
         return printed.map_or_else(
             |wrong| {
                 show(&wrong);

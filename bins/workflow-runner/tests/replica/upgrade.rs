@@ -7,7 +7,7 @@ use scripted_peers::postgres::PostgresServer;
 use crate::runner::{Runner, SECRET, pair, until};
 
 /// What the tables of the version after this one are to this one.
-const SAID: &str = "this program knows";
+const VERSION_MESSAGE: &str = "this program knows";
 
 /// Ends all connections.
 fn disconnect(server: &PostgresServer) {
@@ -44,7 +44,7 @@ fn i18_a_process_of_the_version_before_stands_by_until_it_connects_anew_and_does
     let says_why = |runner: &Runner| {
         let health = runner.get("/health").map(|it| it.json());
         let reason = health.as_ref().and_then(|it| it["reason"].as_str());
-        reason.is_some_and(|reason| reason.contains(SAID))
+        reason.is_some_and(|reason| reason.contains(VERSION_MESSAGE))
     };
     until(|| says_why(&second), "a standby that says why");
     let refused = second.push("three");
@@ -66,7 +66,7 @@ fn i18_a_process_of_the_version_before_stands_by_until_it_connects_anew_and_does
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&checked.stderr);
-    assert!(said.contains(SAID), "{said}");
+    assert!(said.contains(VERSION_MESSAGE), "{said}");
     assert_eq!(checked.status.code(), Some(1), "{said}");
     // As a program that knows them does.
     set("version - 1");

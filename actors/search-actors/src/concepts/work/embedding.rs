@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use search_core::role::ModelSource;
 
-use super::embedding_batch::Place;
+use super::embedding_batch::EmbeddingProgress;
 use super::*;
 use crate::concepts::known::ContentHash;
 use crate::concepts::models::{Model, ServerModel};
@@ -128,7 +128,7 @@ impl ConceptWorker {
         self.forget_gone(documents);
         self.publish_embeddings(documents, model);
         let (began, mut kept) = (Instant::now(), Instant::now());
-        let (mut place, total) = (Place::default(), documents.len() as u64);
+        let (mut place, total) = (EmbeddingProgress::default(), documents.len() as u64);
         loop {
             if self.is_cancelled() {
                 return Ok(Ok(EmbeddingOutcome::Interrupted));
@@ -143,7 +143,7 @@ impl ConceptWorker {
             self.report_state_throttled(ConceptsState::Embedding, self.embedded.whole(), total);
             match self.make_batch(model, &batch, root) {
                 Ok(true) => {}
-                Ok(false) => place = Place::default(),
+                Ok(false) => place = EmbeddingProgress::default(),
                 Err(reason) => {
                     self.publish_embeddings(documents, model);
                     return Ok(Err(reason));

@@ -16,16 +16,16 @@ use crate::concepts::models::{Model, ModelText};
 /// How far the documents were gone through: for those that lack all, and for those that lack
 /// passages.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct EmbeddingProgress {
     all: usize,
     passages: usize,
-    has_begun_passages: bool,
+    embeds_passages: bool,
 }
 
-impl Place {
+impl EmbeddingProgress {
     /// Whether from now on documents that have a first passage get the others: said once.
     pub(super) fn begins_passages(&mut self) -> bool {
-        self.passages > 0 && !std::mem::replace(&mut self.has_begun_passages, true)
+        self.passages > 0 && !std::mem::replace(&mut self.embeds_passages, true)
     }
 
     /// Whether nothing is left.
@@ -52,7 +52,7 @@ impl ConceptWorker {
     pub(super) fn next<'d>(
         &self,
         documents: &'d [IndexedDocument],
-        place: &mut Place,
+        place: &mut EmbeddingProgress,
         batch: usize,
     ) -> (Vec<&'d IndexedDocument>, bool) {
         let demand = self.handle.graph.demand();
