@@ -31,6 +31,7 @@ async fn i18_a_lost_job_s_vm_is_not_looked_for_at_another_address_of_its_host() 
         .await;
     let vm = record.jobs[0].vm.clone().unwrap();
     runner.stop().await;
+    moved.number_behind(100);
     moved.add_vm(&vm, "somebody");
     let at_another_address = |settings: &mut RunnerSettings| {
         let url = moved.url().parse().unwrap();

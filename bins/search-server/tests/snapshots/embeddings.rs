@@ -113,9 +113,9 @@ fn i18_three_searchers_rank_by_a_model_like_one_machine() {
     for searcher in &searchers {
         equal(&alone, searcher, &queries);
     }
-    // One machine and one indexer have embedded each document once; no searcher has.
+    // One machine and one indexer have embedded each passage once; no searcher has.
     let asked = documents_asked(&peer, &queries);
-    assert_eq!(asked.len(), DOCUMENTS + 6);
+    assert!(asked.len() > DOCUMENTS + 6, "long notes have several");
     assert!(asked.values().all(|times| *times == 2), "{asked:?}");
 }
 
@@ -144,7 +144,7 @@ fn i18_a_source_in_two_parts_is_ranked_by_a_model_as_one() {
     embedded(&mut searcher, DOCUMENTS + 6);
     equal(&alone, &searcher, &queries);
     let asked = documents_asked(&peer, &queries);
-    assert_eq!(asked.len(), DOCUMENTS + 6);
+    assert!(asked.len() > DOCUMENTS + 6, "long notes have several");
     assert!(asked.values().all(|times| *times == 2), "{asked:?}");
 }
 

@@ -96,6 +96,11 @@ impl ScriptedVmm {
         self.script.lock().vms.insert(id.to_owned(), vm);
     }
 
+    /// From now on its VMs are numbered behind this: those of two managers have different names.
+    pub fn number_behind(&self, number: u64) {
+        self.script.lock().ordered = number;
+    }
+
     /// From now on it says that so many MiB of 8192 are free, and that it has these images.
     pub fn say_room(&self, free_mem_mib: u64, images: &[&str]) {
         let mut script = self.script.lock();
