@@ -1,5 +1,10 @@
 //! What concept vectors are learnt from: documents, and of small collections their passages.
 
+#![allow(
+    clippy::single_range_in_vec_init,
+    reason = "one part that is all of a text is a list of one range"
+)]
+
 use std::ops::Range;
 
 use super::cuts::{evenly, passages};

@@ -153,12 +153,12 @@ impl EmbeddingFile {
     fn is_sound(&self) -> bool {
         let (count, passages) = (self.kinds.len(), self.digests.rows::<16>().len());
         let ends = self.ends.rows::<4>().iter();
-        let ends = ends.map(|end| u32::from_le_bytes(*end) as usize);
+        let mut ends = ends.map(|end| u32::from_le_bytes(*end) as usize);
         let lengths = [self.hashes.len(), self.ends.len(), self.wholes.len()];
         lengths == [16 * count, 4 * count, count]
             && self.digests.len() == 16 * passages
             && ends.clone().is_sorted()
-            && ends.last().unwrap_or(0) == passages
+            && ends.next_back().unwrap_or(0) == passages
             && passages.checked_mul(self.width) == Some(self.numbers.len())
     }
 

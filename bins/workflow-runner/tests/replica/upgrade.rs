@@ -32,6 +32,8 @@ fn i18_a_process_of_the_version_before_stands_by_until_it_connects_anew_and_does
             "UPDATE workflow_runner.layout SET version = {version}"
         ));
     };
+    // The connection for what it takes in is made for the first of it.
+    assert_eq!(second.push("zero").status, 202);
     set("version + 1");
     assert_eq!(second.push("one").status, 202);
     assert_eq!(first.push("two").status, 202);

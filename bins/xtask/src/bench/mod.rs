@@ -150,11 +150,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             folder,
             misses,
             minilm,
-        } => {
-            let job = job("code", "Code search", "search-actors", "code");
-            let job = job.with(misses.then_some("--misses"));
-            vec![job.with(minilm.then_some("--minilm")).on(folder)?]
-        }
+        } => vec![code_search(folder, *misses, *minilm)?],
         Which::Questions { folders, misses } => {
             vec![questions(folders)?.with(misses.then_some("--misses"))]
         }
@@ -169,6 +165,13 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         }
         Which::All { files, collections } => all_jobs(files.as_ref(), collections.as_ref())?,
     })
+}
+
+/// The code benchmark over a folder.
+fn code_search(folder: &Path, misses: bool, minilm: bool) -> Result<Job> {
+    let job = job("code", "Code search", "search-actors", "code");
+    let job = job.with(misses.then_some("--misses"));
+    job.with(minilm.then_some("--minilm")).on(folder)
 }
 
 /// Every benchmark that needs no folder, and those whose folders are given.
