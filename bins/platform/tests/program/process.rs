@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -62,17 +62,13 @@ fn i18_a_platform_reads_its_vm_hosts_again() {
     site.write("platform.toml", &format!("{more}{east}"));
     site.write("orchestrator/orchestrator.toml", &format!("{agents}{west}"));
     platform.signal(Signal::HUP);
-    while of_runner(&platform) != ["default", "east"] {
-        pause();
-    }
+    until(|| of_runner(&platform) == ["default", "east"]);
     platform.wait_for("config.needs_restart");
     let waiting = platform.printed("config.needs_restart", "key");
     assert_eq!(waiting, ["runner.max_jobs"]);
     let socket = site.path("orchestrator/admin.sock");
     let of_agents = || names(&operate(&socket, "GET /admin/vm-hosts").1);
-    while of_agents() != ["west"] {
-        pause();
-    }
+    until(|| of_agents() == ["west"]);
     // With a mistake nothing changes, and it is said where.
     site.write("platform.toml", &format!("{begun}{east}lable = 1\n"));
     let refused = platform.ask("runner", "POST /admin/reload");
@@ -97,8 +93,12 @@ fn i18_a_platform_reads_its_vm_hosts_again() {
     assert_eq!(platform.end(Signal::TERM), Some(0));
 }
 
-fn pause() {
-    std::thread::sleep(Duration::from_millis(20));
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
 }
 
 /// The status and the body of what the orchestrator's socket answers.
