@@ -89,7 +89,7 @@ impl SharedStore {
     /// knows. Blocks, for some seconds at most.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn standby_counts(&self) -> Result<StandbyCounts, OpenError> {
         self.server.standby_counts()
     }
@@ -98,7 +98,7 @@ impl SharedStore {
     /// over to those of which something is. Blocks, for some seconds at most.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
         self.server.note_fit(is_fit)
     }
@@ -106,7 +106,7 @@ impl SharedStore {
     /// What waits in the intake for a decision. Blocks, for some seconds at most.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
         self.server.backlog()
     }
@@ -115,7 +115,7 @@ impl SharedStore {
     /// most.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn server_signs(&self) -> Result<ServerSigns, OpenError> {
         let compared = self.compared.lock().clone();
         self.server.signs(&compared)
@@ -135,7 +135,7 @@ impl SharedStore {
     /// most.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn tell_settings(&self) -> Result<(), OpenError> {
         self.server.tell_settings()
     }
@@ -157,7 +157,7 @@ impl SharedStore {
     /// Ends the session that has the store: what it had begun is undone, or was committed before.
     ///
     /// # Errors
-    /// As [`SharedStore::look`].
+    /// As [`SharedStore::leadership`].
     pub fn end_holder(&self) -> Result<(), OpenError> {
         self.server.end_holder()
     }
