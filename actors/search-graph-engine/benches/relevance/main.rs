@@ -134,22 +134,11 @@ impl Embedded {
             true => entry.text.clone(),
             false => format!("{} {}", entry.title, entry.text),
         };
-        let kind = if is_code {
-            ContentKind::Code
-        } else {
-            ContentKind::Prose
-        };
+        let kind = kind_of(collection);
         let mut index = EmbeddingIndex::default();
         let mut short = 0;
         for entry in &collection.documents {
-            let document = ExtractedDocument {
-                key: entry.id.clone(),
-                title: entry.title.trim().to_owned(),
-                body: entry.text.clone(),
-                kind,
-                ..ExtractedDocument::default()
-            };
-            let texts = embedded_texts(&document, usize::MAX);
+            let texts = embedded_texts(&document(entry, kind), usize::MAX);
             if texts.len() == 1 {
                 short += 1;
                 index.put(&entry.id, model.embed(text(entry).trim()));
@@ -219,22 +208,31 @@ fn keys(rankings: &[Ranking]) -> Vec<Vec<String>> {
     rankings.iter().map(keys).collect()
 }
 
+fn kind_of(collection: &Collection) -> ContentKind {
+    match collection.is_code() {
+        true => ContentKind::Code,
+        false => ContentKind::Prose,
+    }
+}
+
+/// As it is indexed, and as a model reads it.
+fn document(entry: &collection::Entry, kind: ContentKind) -> ExtractedDocument {
+    ExtractedDocument {
+        key: entry.id.clone(),
+        title: entry.title.trim().to_owned(),
+        body: entry.text.clone(),
+        kind,
+        ..ExtractedDocument::default()
+    }
+}
+
 fn index(collection: &Collection, folder: &Path) -> IndexSnapshot {
     let (mut index, _) = SourceIndex::open(folder, IndexOptions::default()).unwrap();
-    let kind = if collection.is_code() {
-        ContentKind::Code
-    } else {
-        ContentKind::Prose
-    };
+    let kind = kind_of(collection);
     for entry in &collection.documents {
-        let document = ExtractedDocument {
-            key: entry.id.clone(),
-            title: entry.title.trim().to_owned(),
-            body: entry.text.clone(),
-            kind,
-            ..ExtractedDocument::default()
-        };
-        index.put(&document, FileState::default()).unwrap();
+        index
+            .put(&document(entry, kind), FileState::default())
+            .unwrap();
     }
     index.commit(Durability::Fast).unwrap()
 }
