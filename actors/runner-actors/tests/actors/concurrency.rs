@@ -221,23 +221,28 @@ fn hanging_site() -> (Site, Arc<AtomicBool>) {
     (site, hangs)
 }
 
+/// The other runs say why they wait and have no checkout; the second is cancelled as it waits.
+async fn only_the_first_is_under_way(runner: &Runner, site: &Site, runs: &[String], waits: &str) {
+    for run in &runs[1..] {
+        let record = runner.record(run).await.unwrap();
+        assert_eq!(record.reason.as_deref(), Some(waits), "{record:#?}");
+        assert!(record.waits_for_group(), "{record:#?}");
+    }
+    let checkouts = site.data().join("checkouts");
+    until("one is laid out", || entries(&checkouts) == 1).await;
+    cancel(runner, &runs[1]).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+}
+
 /// Runs of which one job waited for its group held places of those under way, and their checkouts.
 #[actix_rt::test]
 async fn i17_a_run_whose_jobs_wait_for_their_groups_is_none_under_way() {
     let (site, hangs) = hanging_site();
     let runner = site.start().await;
     let runs = waiting_jobs(&runner, &site, "{group: deploy, queue: max}", 3).await;
-    for run in &runs[1..] {
-        let record = runner.record(run).await.unwrap();
-        let waits = "waits for its turn: another of its concurrency group runs";
-        assert_eq!(record.reason.as_deref(), Some(waits), "{record:#?}");
-        assert!(record.waits_for_group(), "{record:#?}");
-    }
-    let checkouts = site.data().join("checkouts");
-    until("one is laid out", || entries(&checkouts) == 1).await;
-    cancel(&runner, &runs[1]).await;
-    let second = runner.ended(&runs[1]).await;
-    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    let waits = "waits for its turn: another of its concurrency group runs";
+    only_the_first_is_under_way(&runner, &site, &runs, waits).await;
     hangs.store(false, Ordering::SeqCst);
     cancel(&runner, &runs[0]).await;
     let third = runner.ended(&runs[2]).await;
@@ -315,17 +320,8 @@ async fn i17_a_run_whose_call_waits_for_its_group_is_none_under_way() {
     let (site, hangs) = hanging_site();
     let runner = site.start().await;
     let runs = waiting_calls(&runner, &site, "{group: deploy, queue: max}", 4).await;
-    for run in &runs[1..] {
-        let record = runner.record(run).await.unwrap();
-        let waits = "call waits for its turn: another of its concurrency group runs";
-        assert_eq!(record.reason.as_deref(), Some(waits), "{record:#?}");
-        assert!(record.waits_for_group(), "{record:#?}");
-    }
-    let checkouts = site.data().join("checkouts");
-    until("one is laid out", || entries(&checkouts) == 1).await;
-    cancel(&runner, &runs[1]).await;
-    let second = runner.ended(&runs[1]).await;
-    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    let waits = "call waits for its turn: another of its concurrency group runs";
+    only_the_first_is_under_way(&runner, &site, &runs, waits).await;
     hangs.store(false, Ordering::SeqCst);
     cancel(&runner, &runs[0]).await;
     let (third, fourth) = (runner.ended(&runs[2]).await, runner.ended(&runs[3]).await);
