@@ -169,6 +169,10 @@ pub struct SearchResult {
     /// 1-based line of the excerpt in the file, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// What the document defines of what the query names. A result without it uses the name, or the
+    /// query names nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<DefinitionView>,
     /// The lines that hold words of the query, where `matches` asks for them and the document has
     /// lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,6 +213,9 @@ pub struct MatchedLine {
     pub text: String,
     /// Matches in `text`, as in `SearchResult::highlights`.
     pub highlights: Vec<[usize; 2]>,
+    /// Whether what the query names is defined here; else the line refers to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_definition: bool,
 }
 
 /// A passage of a document, for a program that reads on.

@@ -20,6 +20,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::ops::Range;
 
+use search_core::answer::DefinitionView;
 use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
@@ -56,6 +57,8 @@ pub struct Excerpt {
     pub highlights: Vec<[usize; 2]>,
     /// 1-based line of the file where the words found stand together, where the place is known.
     pub line: Option<usize>,
+    /// What the query names, where the file defines it.
+    pub definition: Option<DefinitionView>,
 }
 
 /// Cuts excerpts for one query. Keeps buffers: use one for all results of a page.
@@ -157,7 +160,10 @@ impl Excerpter {
             .open_file(key)
             .and_then(|file| self.of_file(&file, key));
         match found {
-            Ok(Some(excerpt)) => excerpt,
+            Ok(Some(excerpt)) => Excerpt {
+                definition: self.meant.found.take(),
+                ..excerpt
+            },
             Ok(None) | Err(_) => self.of_text(title),
         }
     }
@@ -427,6 +433,7 @@ impl Excerpter {
             snippet: snippet.text,
             highlights: snippet.highlights,
             line,
+            definition: None,
         }
     }
 

@@ -80,11 +80,16 @@ fn result_lines(result: &SearchResult, colours: bool) -> String {
         .unwrap_or_default();
     let title = paint(TITLE, &clean(&result.title), colours);
     let place = paint(FAINT, &format!("{}{line}", clean(place)), colours);
+    let defines = result.definition.as_ref().map(|found| {
+        let text = format!(" · defines {} {}", found.kind.as_str(), clean(&found.name));
+        paint(FAINT, &text, colours)
+    });
     let snippet = marked(&result.snippet, &result.highlights, colours);
     let explanation = result.explanation.as_ref().map(explained);
     format!(
-        "{:>2}. {title}\n    {place}\n    {snippet}\n{}\n",
+        "{:>2}. {title}\n    {place}{}\n    {snippet}\n{}\n",
         result.rank,
+        defines.unwrap_or_default(),
         explanation.unwrap_or_default()
     )
 }
@@ -241,6 +246,18 @@ mod tests {
             highlights: vec![[6, 11], [99, 100]],
             ..SearchResult::default()
         }
+    }
+
+    #[test]
+    fn i16_a_result_says_what_it_defines() {
+        let definition = r#"{"name": "retry\u001b[1m_for", "kind": "function", "line": 3}"#;
+        let result = SearchResult {
+            definition: serde_json::from_str(definition).unwrap(),
+            ..result()
+        };
+        let text = result_lines(&result, false);
+        let place = "/notes/orbit.md:3 · defines function retry<U+001B>[1m_for\n";
+        assert!(text.contains(place), "{text:?}");
     }
 
     #[test]

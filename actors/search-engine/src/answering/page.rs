@@ -373,6 +373,7 @@ impl Page<'_> {
             snippet,
             highlights,
             line,
+            definition,
         } = excerpt;
         SearchResult {
             id: source.document_id(&record.key),
@@ -386,6 +387,7 @@ impl Page<'_> {
             snippet,
             highlights,
             line,
+            definition,
             matches: matches.flatten(),
             tags: record.tags.clone(),
             modified: record.modified.map(rfc3339),

@@ -255,6 +255,7 @@ impl Excerpter {
         let line = start..length.map_or(text.len(), |length| start + length);
         let name = line.start + text[line.clone()].find(found.name)?;
         self.mark_line(text, &line, name..name + found.name.len());
+        self.meant.keep(found);
         Some(self.of_window(text, start, found.line))
     }
 

@@ -20,6 +20,7 @@ impl Excerpter {
         let key = key.filter(|key| is_free && Language::of_key(key).is_some());
         let key = key.filter(|_| self.definitions.is_some());
         self.meant.defines = key.map(str::to_owned);
+        self.meant.found = None;
     }
 
     /// Shows this line of the next text, from 1, before all else.
@@ -62,7 +63,7 @@ impl Excerpter {
     }
 
     /// The bytes of the line that is meant, and of the name in it.
-    fn meant_line(&self, text: &str) -> Option<(Range<usize>, Range<usize>)> {
+    fn meant_line(&mut self, text: &str) -> Option<(Range<usize>, Range<usize>)> {
         let asked = self.meant.line.and_then(|number| line_range(text, number));
         if let Some(line) = asked {
             let shown = &text[line.clone()];
@@ -75,6 +76,7 @@ impl Excerpter {
         }
         let (finder, key) = (self.definitions.as_ref()?, self.meant.defines.as_ref()?);
         let found = finder.best(key, text)?;
+        self.meant.keep(&found);
         let length = memchr::memchr(b'\n', &text.as_bytes()[found.at..]);
         let line = found.at..length.map_or(text.len(), |length| found.at + length);
         let name = line.start + text[line.clone()].find(found.name)?;

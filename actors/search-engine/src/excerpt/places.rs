@@ -35,7 +35,9 @@ impl Excerpter {
         let file = root.open_file(key).ok()?;
         let mut beginning = std::mem::take(&mut self.beginning);
         beginning.filled = 0;
+        self.meant.key = self.definitions.is_some().then(|| key.to_owned());
         let lines = self.lines_of(&file, format, most, &mut beginning);
+        self.meant.key = None;
         self.beginning = beginning;
         lines.ok().flatten()
     }
@@ -134,11 +136,16 @@ impl Excerpter {
     /// The lines of the hits, those whose words say most before others.
     fn chosen_lines(&mut self, text: &str, most: usize, more: bool) -> MatchedLines {
         let mut found = lines_with(text, &self.hits);
+        self.mark_definitions(text, &mut found);
         let total = found.len();
         let mut chosen: Vec<usize> = (0..total).collect();
         let says = |at: &usize| self.weights.of(found[*at].terms);
+        let defines = |at: &usize| found[*at].is_definition;
         // The sort is stable: else the first lines are shown.
-        chosen.sort_by(|a, b| says(b).total_cmp(&says(a)));
+        chosen.sort_by(|a, b| {
+            let by_words = says(b).total_cmp(&says(a));
+            defines(b).cmp(&defines(a)).then(by_words)
+        });
         chosen.truncate(most);
         chosen.sort_unstable();
         let mut lines = Vec::with_capacity(chosen.len());
@@ -156,6 +163,18 @@ impl Excerpter {
         }
         MatchedLines { lines, total, more }
     }
+
+    /// Marks those lines that define what the query names.
+    fn mark_definitions(&self, text: &str, lines: &mut [Line]) {
+        let (Some(finder), Some(key)) = (&self.definitions, &self.meant.key) else {
+            return;
+        };
+        // Both are in the order of the text.
+        let defining = finder.lines(key, text);
+        for line in lines {
+            line.is_definition = defining.binary_search(&line.number).is_ok();
+        }
+    }
 }
 
 /// One line with hits in it.
@@ -167,6 +186,8 @@ struct Line {
     /// Which of all hits lie in it.
     hits: std::ops::Range<usize>,
     terms: u64,
+    /// Whether what the query names is defined here.
+    is_definition: bool,
 }
 
 impl Line {
@@ -179,6 +200,7 @@ impl Line {
             line: self.number,
             text: cut.text,
             highlights: cut.highlights,
+            is_definition: self.is_definition,
         }
     }
 }
@@ -206,6 +228,7 @@ fn lines_with(text: &str, hits: &[Hit]) -> Vec<Line> {
             end: end.map_or(text.len(), |gap| hit.start + gap),
             hits: at..at + 1,
             terms: hit.terms,
+            is_definition: false,
         });
     }
     lines

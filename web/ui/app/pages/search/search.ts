@@ -13,6 +13,7 @@ export interface Hit {
   snippet: string;
   highlights: [number, number][];
   line?: number;
+  definition?: { name: string; kind: string; line?: number };
   matches?: Matches;
   tags: string[];
   modified?: string;
@@ -23,6 +24,7 @@ export interface MatchedLine {
   line: number;
   text: string;
   highlights: [number, number][];
+  is_definition?: boolean;
 }
 
 /** Lines of a document that hold words of the query: those shown, and how many there are. */
