@@ -215,6 +215,8 @@ impl RunRecord {
     /// what for, as on its page. What is stored says how far it is by itself.
     #[must_use]
     pub fn shown(mut self) -> Self {
+        // Of the runner alone.
+        self.left_calls.clear();
         let waits_for = self.jobs.iter().find_map(|job| job.reason.as_ref());
         if let Some(reason) = waits_for.filter(|_| self.waits_for_turn()) {
             self.reason.get_or_insert_with(|| reason.clone());
