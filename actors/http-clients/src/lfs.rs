@@ -1,11 +1,14 @@
-//! Git LFS servers: objects are asked for in batches, and read by the basic transfer.
+//! Git LFS servers: objects are asked for in batches, and read and stored by the basic transfer.
 //!
 //! Source: "Git LFS API" (batch) and "Basic Transfer API" of the Git LFS specification.
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
+use bytes::Bytes;
 use config_core::Secret;
+use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -43,6 +46,14 @@ pub enum LfsError {
         /// What the server says.
         reason: String,
     },
+    /// The server takes no such object.
+    #[error("its LFS server does not take the object {oid}: {reason}")]
+    NotTaken {
+        /// The object.
+        oid: String,
+        /// What the server says.
+        reason: String,
+    },
     /// It leads where nothing is read from.
     #[error("its LFS server leads to {0}, which is not followed")]
     Address(String),
@@ -73,8 +84,7 @@ pub struct LfsObject {
 pub struct LfsDownload {
     /// The object.
     pub object: LfsObject,
-    url: Url,
-    headers: Vec<(String, Secret<String>)>,
+    target: ActionTarget,
 }
 
 /// The LFS server of one repository. It belongs to one thread.
@@ -110,6 +120,13 @@ struct BatchAnswer {
     objects: Vec<AnsweredObject>,
 }
 
+impl BatchAnswer {
+    fn of(&self, object: &LfsObject) -> Option<&AnsweredObject> {
+        let mut answered = self.objects.iter();
+        answered.find(|it| it.oid.eq_ignore_ascii_case(&object.oid))
+    }
+}
+
 #[derive(Deserialize)]
 struct AnsweredObject {
     oid: String,
@@ -123,6 +140,10 @@ struct AnsweredObject {
 struct Actions {
     #[serde(default)]
     download: Option<Action>,
+    #[serde(default)]
+    upload: Option<Action>,
+    #[serde(default)]
+    verify: Option<Action>,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +159,20 @@ struct ObjectError {
     code: u16,
     #[serde(default)]
     message: String,
+}
+
+impl ObjectError {
+    fn shown(&self) -> String {
+        let message = self.message.chars().filter(|c| !c.is_control());
+        format!("{} {}", self.code, message.take(200).collect::<String>())
+    }
+}
+
+/// Where an action leads, and what it has to show.
+#[derive(Debug, Clone)]
+struct ActionTarget {
+    url: Url,
+    headers: Vec<(String, Secret<String>)>,
 }
 
 impl LfsClient {
@@ -189,10 +224,23 @@ impl LfsClient {
         objects: &[LfsObject],
         reference: Option<&str>,
     ) -> Result<Vec<LfsDownload>, LfsError> {
+        let answer = self.batch("download", objects, reference).await?;
+        objects
+            .iter()
+            .map(|object| self.download_of(object, answer.of(object)))
+            .collect()
+    }
+
+    async fn batch(
+        &self,
+        operation: &'static str,
+        objects: &[LfsObject],
+        reference: Option<&str>,
+    ) -> Result<BatchAnswer, LfsError> {
         let address = |_| LfsError::Address(self.endpoint.to_string());
         let url = self.endpoint.join("objects/batch").map_err(address)?;
         let asked = BatchRequest {
-            operation: "download",
+            operation,
             transfers: ["basic"],
             r#ref: reference.map(|name| BatchRef { name }),
             objects,
@@ -206,18 +254,11 @@ impl LfsClient {
             return Err(LfsError::Refused(answer.status));
         }
         let answer: BatchAnswer = answer.ok()?.json()?;
-        if answer.transfer.is_some_and(|transfer| transfer != "basic") {
+        if answer.transfer.as_ref().is_some_and(|it| it != "basic") {
             let place = format!("{} (another transfer than `basic`)", self.endpoint);
             return Err(LfsError::Address(place));
         }
-        objects
-            .iter()
-            .map(|object| {
-                let mut answered = answer.objects.iter();
-                let answered = answered.find(|it| it.oid.eq_ignore_ascii_case(&object.oid));
-                self.download_of(object, answered)
-            })
-            .collect()
+        Ok(answer)
     }
 
     fn download_of(
@@ -231,15 +272,20 @@ impl LfsClient {
         };
         let answered = answered.ok_or_else(|| missing("it says nothing of it".to_owned()))?;
         if let Some(error) = &answered.error {
-            let message: String = error.message.chars().filter(|c| !c.is_control()).collect();
-            let message: String = message.chars().take(200).collect();
-            return Err(missing(format!("{} {message}", error.code)));
+            return Err(missing(error.shown()));
         }
         let action = answered
             .actions
             .as_ref()
             .and_then(|it| it.download.as_ref());
         let action = action.ok_or_else(|| missing("it says no place".to_owned()))?;
+        Ok(LfsDownload {
+            object: object.clone(),
+            target: self.target(action)?,
+        })
+    }
+
+    fn target(&self, action: &Action) -> Result<ActionTarget, LfsError> {
         let elsewhere = || LfsError::Address(config_core::quoted(&action.href));
         let url = self.endpoint.join(&action.href).map_err(|_| elsewhere())?;
         let allowed = match url.scheme() {
@@ -254,13 +300,70 @@ impl LfsClient {
             let name = name.to_ascii_lowercase();
             !OWN_HEADERS.contains(&name.as_str())
         });
-        Ok(LfsDownload {
-            object: object.clone(),
+        let headers = headers.map(|(name, value)| (name.clone(), Secret::new(value.clone())));
+        Ok(ActionTarget {
             url,
-            headers: headers
-                .map(|(name, value)| (name.clone(), Secret::new(value.clone())))
-                .collect(),
+            headers: headers.collect(),
         })
+    }
+
+    /// Stores an object within a time: of one that the server has already nothing is sent. That
+    /// `content` is the object is the caller's to know.
+    ///
+    /// # Errors
+    /// See [`LfsError`].
+    pub async fn upload(
+        &self,
+        object: &LfsObject,
+        content: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
+        within: Duration,
+    ) -> Result<(), LfsError> {
+        let not_taken = |reason: String| LfsError::NotTaken {
+            oid: object.oid.clone(),
+            reason,
+        };
+        let answer = self.batch("upload", std::slice::from_ref(object), None);
+        let answer = answer.await?;
+        let answered = answer.of(object);
+        let answered = answered.ok_or_else(|| not_taken("it says nothing of it".to_owned()))?;
+        if let Some(error) = &answered.error {
+            return Err(not_taken(error.shown()));
+        }
+        let actions = answered.actions.as_ref();
+        // Of one that it has it says no place.
+        let Some(upload) = actions.and_then(|actions| actions.upload.as_ref()) else {
+            return Ok(());
+        };
+        let target = self.target(upload)?;
+        let mut put = self.led(Request::put(target.url.clone()), &target);
+        let is_typed = |(name, _): &(String, _)| name.eq_ignore_ascii_case("content-type");
+        if !target.headers.iter().any(is_typed) {
+            put = put.header("content-type", "application/octet-stream");
+        }
+        let put = put.sized_chunks(object.size, content).within(within);
+        self.http.call(put).await?.ok()?;
+        if let Some(verify) = actions.and_then(|actions| actions.verify.as_ref()) {
+            let target = self.target(verify)?;
+            let request = Request::post(target.url.clone()).json(object);
+            let request = request.header("content-type", MEDIA_TYPE);
+            let request = self.led(request.header("accept", MEDIA_TYPE), &target);
+            self.http.call(request).await?.ok()?;
+        }
+        Ok(())
+    }
+
+    /// With the headers that an action wants; the forge's own address takes the credentials that
+    /// its batches took.
+    fn led(&self, mut request: Request, target: &ActionTarget) -> Request {
+        let mut is_authorized = false;
+        for (name, value) in &target.headers {
+            is_authorized |= name.eq_ignore_ascii_case("authorization");
+            request = request.secret_header(name.clone(), value.clone());
+        }
+        match !is_authorized && target.url.origin() == self.endpoint.origin() {
+            true => self.authorized(request),
+            false => request,
+        }
     }
 
     /// Reads an object, written as it comes. Its digest is the caller's to check.
@@ -273,16 +376,7 @@ impl LfsClient {
         out: &mut impl Write,
     ) -> Result<(), LfsError> {
         let LfsObject { oid, size } = &download.object;
-        let mut request = Request::get(download.url.clone());
-        let mut is_authorized = false;
-        for (name, value) in &download.headers {
-            is_authorized |= name.eq_ignore_ascii_case("authorization");
-            request = request.secret_header(name.clone(), value.clone());
-        }
-        // The forge's own address takes the credentials that its batches took.
-        if !is_authorized && download.url.origin() == self.endpoint.origin() {
-            request = self.authorized(request);
-        }
+        let request = self.led(Request::get(download.target.url.clone()), &download.target);
         let mut streaming = match self.http.open_or_read(request).await? {
             Ok(streaming) => streaming,
             Err(answer) => return Err(answer.into_error().into()),

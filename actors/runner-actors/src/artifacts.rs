@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::artifact_room::{
     ArtifactLimits, ArtifactOrigin, ArtifactRoom, CountedArtifact, MAX_OF_JOB, too_many,
 };
+use crate::artifact_zip::digest_of_download;
 use crate::clock::now_ms;
 use crate::stored_tar::{PendingTar, WholeTar, hashed};
 use crate::tar_store::{TarEntry, TarOwner, TarStore, remove_unfinished};
@@ -51,6 +52,10 @@ pub struct Artifact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
     pub(crate) origin: Option<ArtifactOrigin>,
+    /// `sha256:…` of what the clients of jobs download; of former versions nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub(crate) digest: Option<String>,
 }
 
 /// What is said of an artifact that is stored.
@@ -97,6 +102,7 @@ impl Artifact {
             name: self.shown.unwrap_or(self.name),
             shown: None,
             origin: None,
+            digest: None,
             ..self
         }
     }
@@ -164,6 +170,8 @@ impl ArtifactStore {
         let tar = pending.finish(self.limits.one)?;
         self.take_room(run, &tar, by, new.origin.as_ref())?;
         let about = Artifact {
+            // Nothing that clients could hold what they download against, if it cannot be packed.
+            digest: digest_of_download(&tar.part, new.raw.is_some()).ok(),
             name: tar.name.clone(),
             bytes: tar.bytes,
             at: now_ms(),

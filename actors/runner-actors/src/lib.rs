@@ -25,6 +25,7 @@
 
 mod action_store;
 mod artifact_room;
+mod artifact_zip;
 mod artifacts;
 mod caches;
 mod called;

@@ -77,6 +77,10 @@ pub struct RunRecord {
     /// It has its place in its concurrency group while it waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_group: bool,
+    /// Calls of workflows that have had their concurrency groups: they ask for them no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(ignore)]
+    pub(crate) left_calls: Vec<LeftCall>,
     /// Of a pull request from a fork that has to be approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<RunApproval>,
@@ -108,6 +112,17 @@ pub struct RunRecord {
     pub ended_at: Option<u64>,
     /// Its jobs' copies, in the order they began or were left out.
     pub jobs: Vec<JobRecord>,
+}
+
+/// A call of a workflow that has left its concurrency groups.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct LeftCall {
+    /// The job in the plan.
+    pub(crate) key: String,
+    /// Which copy of it, from 0.
+    pub(crate) copy: usize,
+    /// It had them; otherwise something took its place before them.
+    pub(crate) was_admitted: bool,
 }
 
 /// Where a job of a re-run begins: in the VM that an earlier attempt left, before one of its steps.
@@ -156,6 +171,7 @@ impl RunRecord {
             snapshots: false,
             resume: None,
             holds_group: false,
+            left_calls: Vec::new(),
             approval: None,
             environments: Vec::new(),
             repeats: None,
@@ -199,6 +215,8 @@ impl RunRecord {
     /// what for, as on its page. What is stored says how far it is by itself.
     #[must_use]
     pub fn shown(mut self) -> Self {
+        // Of the runner alone.
+        self.left_calls.clear();
         let waits_for = self.jobs.iter().find_map(|job| job.reason.as_ref());
         if let Some(reason) = waits_for.filter(|_| self.waits_for_turn()) {
             self.reason.get_or_insert_with(|| reason.clone());

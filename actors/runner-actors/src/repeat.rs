@@ -116,6 +116,7 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         resume: None,
         taken_up_at_wait: 0,
         holds_group: false,
+        left_calls: Vec::new(),
         approval: last.approval.clone().filter(is_approved),
         environments: Vec::new(),
         repeats: Some(last.id.clone()),

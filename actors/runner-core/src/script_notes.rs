@@ -31,7 +31,6 @@ const EMULATED: [&str; 7] = [
 
 const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
 const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write` (`token_permissions` of the runner, where it names none): the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
-const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
 const OWN_ADDRESS: &str = "it asks the forge at its own address (`github.server_url`): the token of a job counts at `github.api_url` only (`token_at_forge` of the runner), so that fails without a token of your own";
 const PACKAGES: &str = "it sends packages or images to a registry, or signs in at one: the token of a job does not reach the forge's registries (`token_at_forge` of the runner), a token of your own as a secret does";
@@ -55,7 +54,6 @@ pub(crate) fn script_notes(
     let notes = [
         (seen.gh_apart, GH_ALONE),
         (seen.push && !seen.token && !pushes, PUSH),
-        (seen.lfs_push && !is_of_forge, LFS_PUSH),
         (seen.platform, PLATFORM),
         (seen.emulated, EMULATION),
         (seen.own_address && forge_token && !at_forge, OWN_ADDRESS),
@@ -83,7 +81,6 @@ struct ScriptUses {
     /// For what its token does not reach.
     gh_apart: bool,
     push: bool,
-    lfs_push: bool,
     /// A checkout leaves credentials.
     token: bool,
     /// Platforms that nothing here runs, and those that are emulated.
@@ -152,11 +149,7 @@ impl ScriptUses {
                         self.gh_apart |= GH_APART.contains(&next);
                         self.gh |= GH_COMMANDS.contains(&next) || GH_APART.contains(&next);
                     }
-                    "git" => {
-                        let (pushes, after) = (next == "push", words.get(at + 2));
-                        self.push |= pushes;
-                        self.lfs_push |= next == "lfs" && after == Some(&"push");
-                    }
+                    "git" => self.push |= next == "push",
                     "--platform" if builds => self.platforms(next),
                     word if builds => {
                         if let Some(value) = word.strip_prefix("--platform=") {
@@ -223,7 +216,6 @@ mod tests {
             (seen.gh, "gh"),
             (seen.gh_apart, "gh apart"),
             (seen.push && !seen.token, "push"),
-            (seen.lfs_push, "lfs push"),
             (seen.platform, "platform"),
             (seen.emulated, "emulated"),
         ];
@@ -241,10 +233,8 @@ mod tests {
             ("sudo apt install gh", &[]),
             ("git add . && git push origin HEAD", &["push"]),
             ("sudo git push", &["push"]),
-            (
-                "sudo -E git push; git lfs push origin main",
-                &["push", "lfs push"],
-            ),
+            ("sudo -E git push; git lfs push origin main", &["push"]),
+            ("git lfs push origin main", &[]),
             ("git pushd\nlegit push", &[]),
             (
                 "git push \"https://x-access-token:${TAP_TOKEN}@code.example/a/b.git\" HEAD",

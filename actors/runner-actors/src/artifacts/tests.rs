@@ -130,6 +130,7 @@ fn i17_artifacts_of_two_runs_have_two_numbers() {
         expires_at: None,
         shown: None,
         origin: Some(origin(run, false)),
+        digest: None,
     };
     assert_ne!(of("one").id(), of("two").id());
     assert_eq!(of("one").id(), of("one").id());

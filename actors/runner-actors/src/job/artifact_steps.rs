@@ -445,6 +445,7 @@ mod tests {
             expires_at: None,
             shown: None,
             origin: None,
+            digest: None,
         };
         let all = [stored("a"), stored("b"), stored("c")];
         let both = format!("{}, {},", all[2].id(), all[0].id());

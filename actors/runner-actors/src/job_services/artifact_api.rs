@@ -197,7 +197,7 @@ impl ArtifactView {
         let run: Value = run
             .parse::<u64>()
             .map_or_else(|_| json!(run), |run| json!(run));
-        json!({
+        let mut shown = json!({
             "id": artifact.id,
             "name": artifact.name,
             "size_in_bytes": artifact.bytes,
@@ -207,7 +207,11 @@ impl ArtifactView {
             "created_at": at,
             "updated_at": at,
             "workflow_run": {"id": run},
-        })
+        });
+        if let Some(digest) = &artifact.digest {
+            shown["digest"] = json!(digest);
+        }
+        shown
     }
 
     /// A page, as the query asks for it.
@@ -266,6 +270,7 @@ mod tests {
                 name: format!("a{id}"),
                 bytes: 3,
                 at: 0,
+                digest: None,
             })
             .collect();
         let view = ArtifactView {

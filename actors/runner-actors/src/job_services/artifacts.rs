@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::Path;
 
 use super::blob::{Blob, Content, Download, Purpose, Upload};
-use super::zip_files::{tar_of_zip, zip_of_tar};
+use super::zip_files::tar_of_zip;
 use super::{JobSession, ServiceFault};
 use crate::artifact_room::{ArtifactOrigin, is_bound};
+use crate::artifact_zip::{file_of_tar, zip_of_tar};
 use crate::artifacts::{Artifact, NewArtifact, check_artifact_name};
 use crate::stored_tar::{PendingTar, sha256};
 
@@ -30,6 +31,8 @@ pub struct ListedArtifact {
     pub bytes: u64,
     /// When it was stored, in milliseconds since the Unix epoch.
     pub at: u64,
+    /// `sha256:…` of what is downloaded; of artifacts of former versions nobody knows.
+    pub digest: Option<String>,
 }
 
 impl From<Artifact> for ListedArtifact {
@@ -39,6 +42,7 @@ impl From<Artifact> for ListedArtifact {
             name: artifact.name,
             bytes: artifact.bytes,
             at: artifact.at,
+            digest: artifact.digest,
         }
     }
 }
@@ -262,12 +266,4 @@ fn tar_of_file(path: &Path, name: &str, tar: impl Write) -> std::io::Result<()> 
     let mut tar = tar::Builder::new(tar);
     tar.append_data(&mut header, name, &mut file)?;
     tar.finish()
-}
-
-fn file_of_tar(tar: File, mut to: File) -> std::io::Result<()> {
-    let mut archive = tar::Archive::new(tar);
-    let first = archive.entries()?.next();
-    let mut entry = first.ok_or_else(|| std::io::Error::other("the artifact is empty"))??;
-    std::io::copy(&mut entry, &mut to)?;
-    Ok(())
 }

@@ -2,22 +2,28 @@
 //! the runner's token, files go through.
 //!
 //! A file that comes lies on the disk until its digest is what its address says: the forge takes
-//! one that it has somewhere without looking at what is sent.
+//! one that it has somewhere without looking at what is sent. One of GitHub, which keeps them at
+//! other hosts, lies there on its way to the job as well.
 
 use std::fs::File;
+use std::io::BufWriter;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use bytes::Bytes;
 use forge_core::Forge;
+use futures_util::Stream;
 use http_clients::http::{HttpClient, Method};
+use http_clients::lfs::{LfsClient, LfsError, LfsObject};
 use runner_core::gateway::{
     LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, LockCall, decide_large_files,
-    is_of_large_files, may_write_large_files,
+    is_of_large_files, may_write_large_files, page_base,
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
+use url::Url;
 
 use super::JobServices;
 use super::forge::{ForgeGrant, GatewayRefusal, refusal};
@@ -25,6 +31,12 @@ use super::gateway_request::send;
 use super::git::GitFolder;
 use super::own_address::ForwardedRequest;
 use crate::clock::now_ms;
+use crate::lfs_fetcher::LfsFetcher;
+
+/// Longest time to bring a file to where GitHub keeps it, were it small, and the bytes that have a
+/// second more.
+const LEAST_TIME: Duration = Duration::from_secs(900);
+const SLOWEST: u64 = 256 << 10;
 
 /// A request of Git LFS that a job may make.
 pub enum LargeFileTurn {
@@ -36,6 +48,10 @@ pub enum LargeFileTurn {
     Read(ForwardedRequest),
     /// A file comes, which is checked in this folder before it is passed on.
     Write(LargeFile, GitFolder, ForwardedRequest),
+    /// A file is read from where GitHub keeps it, by way of this folder.
+    Fetch(LargeFile, GitFolder, OwnedSemaphorePermit),
+    /// A file comes, which is checked in this folder before it is brought to where GitHub keeps it.
+    Store(LargeFile, GitFolder, OwnedSemaphorePermit),
 }
 
 /// What the forge is asked of large files.
@@ -51,9 +67,7 @@ impl JobServices {
     /// Whether a path, behind the address of repositories, is of large files that go through here.
     #[must_use]
     pub fn has_large_files(&self, path: &str) -> bool {
-        let forge = self.shared.forge.as_ref();
-        // GitHub keeps them elsewhere.
-        is_of_large_files(path) && forge.is_some_and(|forge| forge.kind() != Forge::GitHub)
+        is_of_large_files(path) && self.shared.forge.is_some()
     }
 
     /// Decides on a request of Git LFS.
@@ -86,28 +100,108 @@ impl JobServices {
                 grant.count(now_ms())?;
                 Ok(LargeFileTurn::Locks(call))
             }
-            LargeFileCall::Read(oid) => {
+            LargeFileCall::Read(oid, size) if forge.kind() == Forge::GitHub => {
+                let Some(size) = size.filter(|_| method == "GET") else {
+                    let text = "large files are read at the addresses that batches give";
+                    return Err(refusal(404, text));
+                };
+                let file = LargeFile { oid, size };
+                let (folder, turn) = self.place_for(&file, &grant).await?;
+                Ok(LargeFileTurn::Fetch(file, folder, turn))
+            }
+            LargeFileCall::Read(oid, _) => {
                 let turn = Arc::clone(&grant.packages_at_once).acquire_owned().await;
                 Ok(LargeFileTurn::Read(passage(oid, turn.map_err(ended)?)))
             }
             LargeFileCall::Write(file) => {
-                let most = forge.git.as_ref().map_or(0, |git| git.max_pack);
-                if file.size > most {
-                    let text = format!(
-                        "the file has {} bytes, and what a job pushes at most {most} (`[checkouts] fetch`)",
-                        file.size
-                    );
-                    return Err(refusal(413, text));
-                }
-                let turn = Arc::clone(&grant.git_at_once).acquire_owned().await;
-                let turn = turn.map_err(ended)?;
-                let folder = GitFolder::new(&self.shared.folder);
-                let folder =
-                    folder.map_err(|_| refusal(507, "the runner has no place for the file"))?;
-                let passage = passage(format!("{}/{}", file.oid, file.size), turn);
-                Ok(LargeFileTurn::Write(file, folder, passage))
+                let (folder, turn) = self.place_for(&file, &grant).await?;
+                Ok(match forge.kind() {
+                    Forge::GitHub => LargeFileTurn::Store(file, folder, turn),
+                    Forge::Gitea | Forge::Forgejo => {
+                        let passage = passage(format!("{}/{}", file.oid, file.size), turn);
+                        LargeFileTurn::Write(file, folder, passage)
+                    }
+                })
             }
         }
+    }
+
+    /// Where a file lies on its way, once it is the job's turn.
+    async fn place_for(
+        &self,
+        file: &LargeFile,
+        grant: &ForgeGrant,
+    ) -> Result<(GitFolder, OwnedSemaphorePermit), GatewayRefusal> {
+        let git = self.shared.forge.as_ref().and_then(|it| it.git.as_ref());
+        let most = git.map_or(0, |git| git.max_pack);
+        if file.size > most {
+            let text = format!(
+                "the file has {} bytes, and what a job moves at most {most} (`[checkouts] fetch`)",
+                file.size
+            );
+            return Err(refusal(413, text));
+        }
+        let turn = Arc::clone(&grant.git_at_once).acquire_owned().await;
+        let turn = turn.map_err(|_| refusal(503, "the job ends"))?;
+        let folder = GitFolder::new(&self.shared.folder);
+        let folder = folder.map_err(|_| refusal(507, "the runner has no place for the file"))?;
+        Ok((folder, turn))
+    }
+
+    /// Reads a file into its folder from where GitHub keeps it.
+    ///
+    /// # Errors
+    /// It is not there, or is another one.
+    pub async fn fetch_large_file(
+        &self,
+        token: &str,
+        (file, folder): (&LargeFile, &GitFolder),
+    ) -> Result<(), GatewayRefusal> {
+        let grant = self.forge_grant(token)?;
+        let (client, object) = (self.large_file_client(&grant)?, object(file));
+        let failed = |error: LfsError| not_moved(&grant, &error);
+        let located = client.locate(std::slice::from_ref(&object), None).await;
+        let located = located.map_err(failed)?;
+        let unwritten = |error| not_moved(&grant, &LfsError::Write(error));
+        for download in &located {
+            let file = File::create(folder.body()).map_err(unwritten)?;
+            let mut to = BufWriter::with_capacity(1 << 20, file);
+            client.download(download, &mut to).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Brings a file, which is known to be the one that it is called, to where GitHub keeps it.
+    ///
+    /// # Errors
+    /// It is not taken.
+    pub async fn store_large_file(
+        &self,
+        token: &str,
+        file: &LargeFile,
+        content: impl Stream<Item = std::io::Result<Bytes>> + 'static,
+    ) -> Result<(), GatewayRefusal> {
+        let grant = self.forge_grant(token)?;
+        let client = self.large_file_client(&grant)?;
+        let within = LEAST_TIME.saturating_add(Duration::from_secs(file.size / SLOWEST));
+        let stored = client.upload(&object(file), content, within).await;
+        stored.map_err(|error| not_moved(&grant, &error))
+    }
+
+    /// The server of the repository's large files, with the runner's token.
+    fn large_file_client(&self, grant: &ForgeGrant) -> Result<LfsClient, GatewayRefusal> {
+        let forge = self.shared.forge.as_ref();
+        let git = forge.and_then(|forge| forge.git.as_ref());
+        let (Some(forge), Some(git)) = (forge, git) else {
+            return Err(refusal(404, "git is not served here"));
+        };
+        let base = page_base(forge.base().as_str());
+        let url = format!("{base}/{}.git/info/lfs", grant.may.repository);
+        let LfsFetcher { http, plain } = git.repositories.lfs_fetcher(&url);
+        let url = Url::parse(&url);
+        let url = url.map_err(|_| refusal(404, "there is no such repository"))?;
+        let credentials = Some(("x-access-token", forge.token()));
+        Ok(LfsClient::new(http, url, credentials, plain))
     }
 
     /// Answers a batch: files are read and written below `at` (`…/info/lfs`).
@@ -232,6 +326,27 @@ impl JobServices {
                 "the file is not the one that its address names",
             )),
         }
+    }
+}
+
+fn object(file: &LargeFile) -> LfsObject {
+    LfsObject {
+        oid: file.oid.clone(),
+        size: file.size,
+    }
+}
+
+/// What is said to a job: addresses of objects are signed, and stay in the runner's log.
+fn not_moved(grant: &ForgeGrant, error: &LfsError) -> GatewayRefusal {
+    let repository = &grant.may.repository;
+    tracing::warn!(event = "run.large_file_unmoved", repository, %error, "a large file of a job is not moved");
+    match error {
+        LfsError::Missing { .. } => refusal(404, "the forge does not give the file"),
+        LfsError::Write(_) => refusal(507, "the runner has no place for the file"),
+        _ => refusal(
+            502,
+            "the forge does not give or take the file; see the runner's log",
+        ),
     }
 }
 

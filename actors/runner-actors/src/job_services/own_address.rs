@@ -12,10 +12,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use config_core::Secret;
+use forge_core::Forge;
 use http_clients::http::{HttpClient, Method, Request};
 use http_clients::vmm::Target;
 use memchr::memmem;
-use runner_core::gateway::{PackageCall, decide_download, decide_packages, own_addresses};
+use runner_core::gateway::{
+    PackageCall, decide_download, decide_packages, own_addresses, page_base,
+};
 use runner_core::workflow::PermissionLevel;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -270,6 +273,10 @@ impl ForgeApi {
     /// A call of a path behind the forge's own, with the runner's token as git shows it.
     pub(super) fn file_request(&self, method: Method, path: &str) -> Option<Request> {
         let base = self.base().as_str().trim_end_matches('/');
+        let base = match self.kind() {
+            Forge::GitHub => page_base(base),
+            Forge::Gitea | Forge::Forgejo => base.to_owned(),
+        };
         let url = Url::parse(&format!("{base}{path}")).ok()?;
         let engine = &base64::engine::general_purpose::STANDARD;
         let pair = Secret::new(engine.encode(credentials(self.token().expose())));

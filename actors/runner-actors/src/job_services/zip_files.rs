@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use zip::ZipArchive;
 
 use super::zip_end::check_directory;
+use crate::artifact_zip::zip_of_tar;
 
 /// The longest target of a link.
 const MAX_LINK: u64 = 4096;
@@ -87,7 +87,7 @@ impl Links {
 pub(crate) fn tar_of_zipped(tar: &Path, name: &str) -> std::io::Result<File> {
     let folder = tar.parent().unwrap_or(tar);
     let mut zip = tempfile::tempfile_in(folder)?;
-    zip_of_tar(File::open(tar)?, std::io::BufWriter::new(&mut zip))?;
+    zip_of_tar(File::open(tar)?, BufWriter::new(&mut zip))?;
     let mut header = tar::Header::new_gnu();
     header.set_mode(0o644);
     header.set_size(zip.seek(SeekFrom::End(0))?);
@@ -101,42 +101,11 @@ pub(crate) fn tar_of_zipped(tar: &Path, name: &str) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Writes what a tar holds as a zip, uncompressed: it goes no further than the VM.
-pub(super) fn zip_of_tar(tar: File, zip: impl Write + Seek) -> std::io::Result<()> {
-    let mut zip = ZipWriter::new(zip);
-    let mut archive = tar::Archive::new(tar);
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        let name = entry.path()?.to_string_lossy().into_owned();
-        let mode = entry.header().mode()? & 0o777;
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .large_file(entry.size() > u64::from(u32::MAX))
-            .unix_permissions(mode);
-        match entry.header().entry_type() {
-            tar::EntryType::Directory => {
-                zip.add_directory(name, options)
-                    .map_err(std::io::Error::other)?;
-            }
-            tar::EntryType::Symlink => {
-                let target = entry.link_name()?.unwrap_or_default();
-                let target = target.to_string_lossy().into_owned();
-                zip.add_symlink(name, target, options)
-                    .map_err(std::io::Error::other)?;
-            }
-            _ => {
-                zip.start_file(name, options)
-                    .map_err(std::io::Error::other)?;
-                std::io::copy(&mut entry, &mut zip)?;
-            }
-        }
-    }
-    // A buffer that is dropped says nothing of a disk that is full.
-    zip.finish().map_err(std::io::Error::other)?.flush()
-}
-
 #[cfg(test)]
 mod tests {
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
     use super::*;
 
     #[test]

@@ -96,7 +96,7 @@ impl ActiveRun {
             held: Vec::new(),
             in_line: Vec::new(),
             line: places.line,
-            calls: places.calls,
+            calls: places.calls.with_left(&ledger.record.left_calls),
         }
     }
 
@@ -176,6 +176,7 @@ impl ActiveRun {
                 }
             }
         }
+        ledger.record.left_calls = self.calls.left();
         ledger.save(statuses).await;
     }
 

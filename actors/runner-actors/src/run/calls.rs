@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::group_line::{CopyKey, TurnWatch};
 use crate::groups::{ConcurrencyGroups, GroupTicket};
+use crate::records::LeftCall;
 
 /// Job and copy that call.
 pub(super) type CallId = (usize, usize);
@@ -40,7 +41,7 @@ pub(super) struct CallGroups {
     ids: HashMap<CopyKey, CallId>,
     waiting: HashMap<CopyKey, TurnWatch>,
     held: HashMap<CopyKey, Vec<GroupTicket>>,
-    /// Those that have left them; whether they had been admitted.
+    /// Those that have left them, in a former incarnation too; whether they had been admitted.
     left: HashMap<CopyKey, bool>,
 }
 
@@ -61,6 +62,31 @@ impl Default for CallGroups {
 }
 
 impl CallGroups {
+    /// With the calls that left their groups before, as the run's record says.
+    #[must_use]
+    pub(super) fn with_left(mut self, left: &[LeftCall]) -> Self {
+        for call in left {
+            let key = (call.key.clone(), call.copy);
+            self.left.entry(key).or_insert(call.was_admitted);
+        }
+        self
+    }
+
+    /// The calls that have left their groups, for the run's record.
+    pub(super) fn left(&self) -> Vec<LeftCall> {
+        let left = self
+            .left
+            .iter()
+            .map(|((key, copy), was_admitted)| LeftCall {
+                key: key.clone(),
+                copy: *copy,
+                was_admitted: *was_admitted,
+            });
+        let mut left: Vec<LeftCall> = left.collect();
+        left.sort_unstable();
+        left
+    }
+
     /// Waits for the groups of a call, one after the other; `told` is called when something has
     /// happened to them. One that has its place from before the run was parked goes on with it.
     pub(super) fn enter(
@@ -76,7 +102,7 @@ impl CallGroups {
             self.known.push_back((id, CallEvent::Admitted(tickets)));
             return;
         }
-        if let Some(was_admitted) = self.left.remove(&key) {
+        if let Some(was_admitted) = self.left.get(&key).copied() {
             self.keep_waiting(&key);
             let event = match was_admitted {
                 true => CallEvent::Admitted(Vec::new()),

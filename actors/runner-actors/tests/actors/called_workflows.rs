@@ -1,10 +1,18 @@
-//! Called workflows with a matrix: their jobs run, are named and kept in the record; one call of a
-//! concurrency group at a time.
+//! Called workflows: with a matrix their jobs run, are named and kept in the record; one call of a
+//! concurrency group at a time; approvals of their jobs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use runner_actors::messages::{CancelRun, ReviewRun};
+use runner_actors::{
+    EnvironmentSettings, RepositorySettings, RunRecord, RunnerSettings, ScopedValues,
+};
+use runner_core::protection::{ProtectionRules, Verdict};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::Play;
 
-use crate::harness::{Site, job, status};
+use crate::harness::{REPOSITORY, Runner, Site, job, status};
 
 const INNER: &str = "on: {workflow_call: {inputs: {os: {type: string, required: true}}}}
 concurrency: deploy-${{ inputs.os == 'c' && 'c' || 'both' }}
@@ -53,5 +61,127 @@ async fn i17_a_called_matrix_of_outputs_runs_names_its_jobs_and_keeps_to_its_gro
     );
     assert!(b.queued_at >= a.ended_at.unwrap(), "{record:#?}");
     assert_eq!(record.job_order.len(), 2 + 3);
+    runner.stop().await;
+}
+
+/// Jobs of `production` wait until somebody approves.
+fn with_approval(settings: &mut RunnerSettings) {
+    let production = EnvironmentSettings {
+        values: ScopedValues::default(),
+        rules: ProtectionRules {
+            approval: true,
+            ..ProtectionRules::default()
+        },
+    };
+    let repository = RepositorySettings {
+        environments: vec![("production".to_owned(), production)],
+        ..RepositorySettings::default()
+    };
+    settings.scopes.repositories = vec![(REPOSITORY.to_owned(), repository)];
+}
+
+async fn review(runner: &Runner, run: &str, verdict: Verdict) {
+    let review = ReviewRun {
+        run: run.to_owned(),
+        environments: Vec::new(),
+        verdict,
+        by: Some("grace".to_owned()),
+        comment: None,
+    };
+    let reviewed = runner.coordinator.ask(review).await.unwrap().unwrap();
+    assert_eq!(reviewed, Ok(vec!["production".to_owned()]));
+}
+
+/// The run waits, and says so.
+async fn waits_for(runner: &Runner, run: &str, reason: &str) -> RunRecord {
+    let waits = |record: &RunRecord| {
+        record.state == RunState::Waiting && record.reason.as_deref() == Some(reason)
+    };
+    runner.reached(run, waits).await
+}
+
+const APPROVAL: &str = "waits for an approval of the environment production";
+const TURN: &str = "call waits for its turn: another of its concurrency group runs";
+
+/// A job in a called workflow waits for somebody: its run has no actor, and keeps the group of the
+/// call, over a restart as well.
+#[actix_rt::test]
+async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group() {
+    let site = Site::new();
+    let inner = "on: workflow_call\nconcurrency: {group: deploy, queue: max}\njobs:\n  ship:\n    runs-on: x\n    environment: production\n    steps: [{run: ship it}]\n";
+    site.write_workflow("inner.yml", inner);
+    let outer = "name: CI\non: push\njobs:\n  build: {runs-on: x, steps: [{run: build}]}\n  call: {needs: build, uses: ./.github/workflows/inner.yml}\n";
+    let runner = site.start_with(with_approval).await;
+    let mut runs = Vec::new();
+    for waits in [APPROVAL, TURN, TURN] {
+        let run = runner.run(&site, outer).await;
+        waits_for(&runner, &run, waits).await;
+        runs.push(run);
+    }
+    runner.stop().await;
+    let runner = site.start_with(with_approval).await;
+    for (run, verdict, state, next) in [
+        (0, Verdict::Approved, RunState::Succeeded, Some(1)),
+        (1, Verdict::Rejected, RunState::Failed, Some(2)),
+        (2, Verdict::Approved, RunState::Succeeded, None),
+    ] {
+        waits_for(&runner, &runs[run], APPROVAL).await;
+        if let Some(next) = next {
+            waits_for(&runner, &runs[next], TURN).await;
+        }
+        review(&runner, &runs[run], verdict).await;
+        let record = runner.ended(&runs[run]).await;
+        assert_eq!(record.state, state, "{record:#?}");
+        let ship = job(&record, "call / ship");
+        assert_eq!(
+            ship.conclusion.is_some_and(|it| it == Conclusion::Success),
+            verdict == Verdict::Approved
+        );
+    }
+    let commands = site.vmm.commands();
+    let of = |script: &str| {
+        let scripts = commands.iter().map(|one| &one.script);
+        scripts.filter(|one| one.contains(script)).count()
+    };
+    assert_eq!((of("build"), of("ship it")), (3, 2));
+    runner.stop().await;
+}
+
+/// After a restart of the process a call that had ended asked for its group once more, and its run
+/// waited for whoever had it.
+#[actix_rt::test]
+async fn i17_a_call_that_ended_does_not_ask_for_its_group_after_a_restart() {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let still = Arc::clone(&hangs);
+    let site = Site::playing(move |command| {
+        let deploys = command.script.contains("deploy");
+        match deploys && still.load(Ordering::SeqCst) {
+            true => Play::hang(),
+            false => Play::exit(0),
+        }
+    });
+    let inner =
+        "on: workflow_call\nconcurrency: deploy\njobs: {a: {runs-on: x, steps: [{run: deploy}]}}\n";
+    site.write_workflow("inner.yml", inner);
+    let outer = "name: CI\non: push\njobs:\n  call: {uses: ./.github/workflows/inner.yml}\n  ship: {needs: call, runs-on: x, environment: production, steps: [{run: ship it}]}\n";
+    let runner = site.start_with(with_approval).await;
+    let first = runner.run(&site, outer).await;
+    waits_for(&runner, &first, APPROVAL).await;
+    runner.stop().await;
+
+    hangs.store(true, Ordering::SeqCst);
+    let runner = site.start_with(with_approval).await;
+    let second = runner.run(&site, outer).await;
+    let deploys = |record: &RunRecord| record.jobs.iter().any(|job| !job.steps.is_empty());
+    runner.reached(&second, deploys).await;
+    review(&runner, &first, Verdict::Approved).await;
+    let record = runner.ended(&first).await;
+    assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
+    let cancel = CancelRun {
+        run: second.clone(),
+        reason: "ada".to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel).await.unwrap());
+    runner.ended(&second).await;
     runner.stop().await;
 }

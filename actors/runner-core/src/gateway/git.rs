@@ -104,7 +104,7 @@ pub fn decide_git(
     };
     let Some((service, call)) = call else {
         return refuse(match rest.starts_with("info/lfs") {
-            true => "Git LFS is not passed on by the token of a job: large files need a token of the workflow's own at the checkout".to_owned(),
+            true => "Git LFS is not served here".to_owned(),
             false => "only git's smart protocol is served here".to_owned(),
         });
     };

@@ -3,8 +3,11 @@
 //! ```text
 //! git lfs push ─▶ …/info/lfs/objects/batch ─▶ which of them does the forge have? (a reading batch)
 //!                 PUT …/info/lfs/objects/OID/SIZE ─▶ the whole file, its digest checked ─▶ forge
-//! git lfs pull ─▶ …/info/lfs/objects/batch ─▶ GET …/info/lfs/objects/OID ─▶ forge
+//! git lfs pull ─▶ …/info/lfs/objects/batch ─▶ GET …/info/lfs/objects/OID/SIZE ─▶ forge
 //! ```
+//! GitHub keeps files at other hosts, which its batches name: the runner reads them from there, and
+//! brings them there, when the job asks for the file itself.
+//!
 //! The forge is never asked to take an object that somebody names by its digest alone: it would
 //! link one of any repository that the runner's account may read.
 //!
@@ -39,8 +42,8 @@ pub struct LargeFile {
 pub enum LargeFileCall {
     /// Where files are read and written.
     Batch,
-    /// A file, by its digest.
-    Read(String),
+    /// A file, by its digest, and its size where the address says it.
+    Read(String, Option<u64>),
     /// A file comes.
     Write(LargeFile),
     /// Of its locks.
@@ -94,6 +97,10 @@ pub fn decide_large_files(
             quoted(&asked)
         ));
     }
+    let size_of = |size: &str| {
+        let wrong = CallRefusal("the size of the file cannot be read".to_owned());
+        size.parse::<u64>().map_err(|_| wrong)
+    };
     let read = (PermissionLevel::Read, "read");
     let write = (PermissionLevel::Write, "write");
     let (call, (level, word)) = match (method, rest) {
@@ -106,13 +113,14 @@ pub fn decide_large_files(
             (LargeFileCall::Locks(call), write)
         }
         ("GET" | "HEAD", ["objects", oid]) if is_digest(oid) => {
-            (LargeFileCall::Read((*oid).to_owned()), read)
+            (LargeFileCall::Read((*oid).to_owned(), None), read)
+        }
+        ("GET" | "HEAD", ["objects", oid, size]) if is_digest(oid) => {
+            let size = size_of(size)?;
+            (LargeFileCall::Read((*oid).to_owned(), Some(size)), read)
         }
         ("PUT", ["objects", oid, size]) if is_digest(oid) => {
-            let Ok(size) = size.parse() else {
-                return refuse("the size of the file cannot be read");
-            };
-            let oid = (*oid).to_owned();
+            let (oid, size) = ((*oid).to_owned(), size_of(size)?);
             (LargeFileCall::Write(LargeFile { oid, size }), write)
         }
         _ => {
@@ -280,7 +288,7 @@ impl LargeFileBatch {
                 })
             };
             match (self.writes, given.contains(oid.as_str())) {
-                (false, true) => action("download", format!("{at}/objects/{oid}")),
+                (false, true) => action("download", format!("{at}/objects/{oid}/{size}")),
                 (true, false) => action("upload", format!("{at}/objects/{oid}/{size}")),
                 // The forge has it.
                 (true, true) => json!({"oid": oid, "size": size}),
@@ -330,7 +338,12 @@ mod tests {
             (
                 format!("GET /Acme/Rocket/info/lfs/objects/{a}"),
                 Read,
-                LargeFileCall::Read(a.clone()),
+                LargeFileCall::Read(a.clone(), Option::None),
+            ),
+            (
+                format!("GET /acme/rocket.git/info/lfs/objects/{a}/7"),
+                Read,
+                LargeFileCall::Read(a.clone(), Some(7)),
             ),
             (
                 format!("PUT /acme/rocket.git/info/lfs/objects/{a}/7"),
@@ -376,6 +389,7 @@ mod tests {
             format!("GET /acme/rocket/info/lfs/objects/{a}%2f..%2fx"),
             format!("PUT /acme/rocket/info/lfs/objects/{a}"),
             format!("PUT /acme/rocket/info/lfs/objects/{a}/-1"),
+            format!("GET /acme/rocket/info/lfs/objects/{a}/x"),
             format!("DELETE /acme/rocket/info/lfs/objects/{a}"),
             "DELETE /acme/rocket/info/lfs/locks/1".to_owned(),
             "POST /acme/rocket/info/lfs/locks/1/../2/unlock".to_owned(),
@@ -419,7 +433,7 @@ mod tests {
         for (operation, first, second) in [
             (
                 "download",
-                json!({"download": {"href": format!("at/objects/{a}"), "header": {"Authorization": "own"}}}),
+                json!({"download": {"href": format!("at/objects/{a}/1"), "header": {"Authorization": "own"}}}),
                 Value::Null,
             ),
             (

@@ -60,5 +60,5 @@ pub use release_file::release_file;
 pub use reviews::check_decision;
 pub use run_words::{CreatedFilter, StatusWords};
 pub use targets::{CommitTarget, NamedCommit, is_true};
-pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};
+pub use uploads::{MAX_UPLOAD, is_upload, page_base, upload_base, with_upload_urls};
 pub use workflow_calls::WorkflowCall;

@@ -37,6 +37,19 @@ pub fn upload_base(api: &str) -> String {
     }
 }
 
+/// The address of a forge for people and git, by that of its API.
+#[must_use]
+pub fn page_base(api: &str) -> String {
+    let api = api.trim_end_matches('/');
+    let server = api.strip_suffix("/api/v3").unwrap_or(api);
+    match server.strip_prefix("https://api.") {
+        Some(host) if host == "github.com" || host.ends_with(".ghe.com") => {
+            format!("https://{host}")
+        }
+        _ => server.to_owned(),
+    }
+}
+
 /// An answer about releases with their own addresses, and those for their files, as a job reaches
 /// them; `None`: it has none.
 #[must_use]
@@ -97,6 +110,14 @@ mod tests {
             ),
         ] {
             assert_eq!(upload_base(api), uploads);
+        }
+        for (api, pages) in [
+            ("https://api.github.com/", "https://github.com"),
+            ("https://api.acme.ghe.com", "https://acme.ghe.com"),
+            ("https://ghe.example/api/v3", "https://ghe.example"),
+            ("https://api.forge.example", "https://api.forge.example"),
+        ] {
+            assert_eq!(page_base(api), pages);
         }
         for (method, path, expected) in [
             ("POST", "/repos/a/b/releases/7/assets", true),

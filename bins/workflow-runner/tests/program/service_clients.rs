@@ -35,7 +35,8 @@ const works = {
     core.info(`listed ${all.map((one) => one.name).sort().join()}`);
     for (const name of ['native', 'client']) {
       const {artifact} = await artifacts.getArtifact(name);
-      const {downloadPath} = await artifacts.downloadArtifact(artifact.id, {path: `got-${name}`});
+      const {downloadPath, digestMismatch} = await artifacts.downloadArtifact(artifact.id, {path: `got-${name}`, expectedHash: artifact.digest});
+      core.info(`digest ${/^sha256:[0-9a-f]{64}$/.test(artifact.digest)} mismatch ${digestMismatch}`);
       core.info(`${name} in ${downloadPath}: ${fs.readdirSync(downloadPath).sort().join()}`);
     }
     core.info(`same ${fs.readFileSync('got-client/big.bin').equals(Buffer.alloc(20 << 20, 7))}`);
@@ -133,8 +134,10 @@ fn artifacts_of_the_client_and_of_native_actions_are_the_same() {
             "[a] again: Failed to CreateArtifact: Received non-retryable error: Failed request: (409)",
             "[a] runtime token [] proxy []",
             "[b] listed client,native",
+            "[b] digest true mismatch false",
             "[b] native in ",
             ": n.txt",
+            "[b] digest true mismatch false",
             "[b] client in ",
             ": big.bin,deep",
             "[b] same true",

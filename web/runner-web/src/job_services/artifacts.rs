@@ -61,14 +61,18 @@ fn answer(
             let found = session.list_artifacts(request.name_filter.as_deref(), id)?;
             let grant = session.grant();
             let shown = found.into_iter().map(|artifact| {
-                json!({
+                let mut shown = json!({
                     "workflow_run_backend_id": grant.run,
                     "workflow_job_run_backend_id": grant.job,
                     "database_id": artifact.id.to_string(),
                     "name": artifact.name,
                     "size": artifact.bytes.to_string(),
                     "created_at": time(artifact.at),
-                })
+                });
+                if let Some(digest) = artifact.digest {
+                    shown["digest"] = json!(digest);
+                }
+                shown
             });
             json!({"artifacts": shown.collect::<Vec<_>>()})
         }

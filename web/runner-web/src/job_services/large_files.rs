@@ -3,14 +3,17 @@
 
 use std::path::PathBuf;
 
+use actix_web::body::SizedStream;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::StreamExt as _;
 use http_clients::forward::ForwardBody;
 use http_clients::http::HttpClient;
 use runner_actors::{GatewayRefusal, GitFolder, JobServices, LargeFileTurn};
 use runner_core::gateway::{LARGE_FILES_TYPE, LargeFile};
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::bodies::{BODY_TIMEOUT, receive};
@@ -49,6 +52,14 @@ pub(super) async fn answer(
             drop(folder);
             return answer;
         }
+        Ok(LargeFileTurn::Fetch(file, folder, turn)) => {
+            return fetched(&token, (file, folder), turn, services).await;
+        }
+        Ok(LargeFileTurn::Store(file, folder, turn)) => {
+            let answer = stored(&token, payload, (file, folder), services).await;
+            drop(turn);
+            return answer;
+        }
         Ok(turn) => match (payload.to_bytes_limited(MAX_ASKED).await, turn) {
             (Ok(Ok(body)), LargeFileTurn::Locks(call)) => {
                 let asked = (&call, request.query_string(), body);
@@ -84,6 +95,54 @@ fn place(request: &HttpRequest, own: &Url) -> String {
     format!("{origin}{}/info/lfs", &path[..end])
 }
 
+/// Gives a file that GitHub keeps elsewhere, once it is whole.
+async fn fetched(
+    token: &str,
+    (file, folder): (LargeFile, GitFolder),
+    turn: OwnedSemaphorePermit,
+    services: &JobServices,
+) -> HttpResponse {
+    let fetched = services.fetch_large_file(token, (&file, &folder)).await;
+    let checked = match fetched {
+        Ok(()) => checked((file, folder), services).await,
+        Err(refusal) => Err(refusal),
+    };
+    let (file, folder) = match checked {
+        Ok(checked) => checked,
+        Err(refusal) => return refused(&refusal),
+    };
+    let chunks = chunks_of(folder.body());
+    // Both go with the answer.
+    let kept = (folder, turn);
+    let chunks = chunks.inspect(move |_| {
+        let _ = &kept;
+    });
+    let mut response = HttpResponse::Ok();
+    response.content_type("application/octet-stream");
+    response.body(SizedStream::new(file.size, chunks))
+}
+
+/// Takes a file, and brings it to where GitHub keeps it.
+async fn stored(
+    token: &str,
+    payload: web::Payload,
+    of: (LargeFile, GitFolder),
+    services: &JobServices,
+) -> HttpResponse {
+    let (file, folder) = match come(payload, of, services).await {
+        Ok(come) => come,
+        Err(refusal) => return refused(&refusal),
+    };
+    let chunks = chunks_of(folder.body());
+    let stored = services.store_large_file(token, &file, chunks).await;
+    // It was read to its end when there is an answer.
+    drop(folder);
+    match stored {
+        Ok(()) => HttpResponse::Ok().finish(),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
 /// Writes the file to the disk, and looks at it.
 async fn come(
     payload: web::Payload,
@@ -97,6 +156,14 @@ async fn come(
             message: "the file takes too long".to_owned(),
         })
     })?;
+    checked((file, folder), services).await
+}
+
+/// Whether it is the file that it is called.
+async fn checked(
+    (file, folder): (LargeFile, GitFolder),
+    services: &JobServices,
+) -> Result<(LargeFile, GitFolder), GatewayRefusal> {
     let services = services.clone();
     let checked = web::block(move || {
         let checked = services.check_large_file(&folder, &file);

@@ -20,7 +20,7 @@ own=$(mktemp -d -p .); git clone --quiet \"$REPOSITORY\" $own/c; cd $own/c; trie
 set -o pipefail\n";
 
 /// Runs the scripts of steps with the variables that they have in the machine.
-fn stage(change: fn(&mut RunnerSettings)) -> Stage {
+pub(crate) fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let home = tempfile::tempdir().unwrap();
     let stage = local_jobs::stage(change, home, listener, BEGIN, |command, _, services| {
@@ -39,7 +39,7 @@ fn stage(change: fn(&mut RunnerSettings)) -> Stage {
 }
 
 /// A workflow with one step; pushes of others run it.
-fn workflow(permissions: &str, script: &str, site: &Site) -> String {
+pub(crate) fn workflow(permissions: &str, script: &str, site: &Site) -> String {
     local_jobs::workflow(permissions, script, "TOKEN", site)
 }
 
@@ -57,7 +57,7 @@ impl Stage {
     }
 
     /// Nothing of a push is left on the runner's disk.
-    fn is_swept(&self) {
+    pub(crate) fn is_swept(&self) {
         let transfers = self.site.folder.path().join("runs/transfers");
         assert_eq!(files(&transfers), 0, "a quarantine is left");
     }

@@ -20,6 +20,7 @@ mod gateway_calls;
 mod gateway_git;
 mod gateway_targets;
 mod gh;
+mod github_large_files;
 mod harness;
 mod large_files;
 mod lists;
