@@ -11,6 +11,7 @@
 //! the file this is. The index is the only account of that, so it cannot disagree with another one.
 
 mod arena;
+mod beginnings;
 mod bitmap;
 mod builder;
 mod chunks;
