@@ -55,6 +55,7 @@ mod prefix_sets;
 mod published;
 mod quoted;
 mod record;
+mod records;
 mod refine;
 mod refinement;
 mod repair;
