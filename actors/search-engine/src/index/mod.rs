@@ -11,7 +11,6 @@
 //! the file this is. The index is the only account of that, so it cannot disagree with another one.
 
 mod arena;
-mod beginnings;
 mod bitmap;
 mod builder;
 mod chunks;
@@ -34,6 +33,7 @@ mod indexed_files;
 mod initials;
 mod keys;
 mod leaves;
+mod letter_pairs;
 mod lexical;
 mod living;
 mod memory;

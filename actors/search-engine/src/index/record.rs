@@ -107,8 +107,8 @@ const BYTES_CODE: u8 = 4;
 const LAST_BYTE: u8 = 0x80;
 
 /// The bytes of the record in a document as the store holds it: the number of values, which is one,
-/// its field, its sort and its length. `None` where it has another form; tantivy's own reader copies
-/// each byte by itself.
+/// its field, its sort and its length. `None` where it has another form. Tantivy's own reader
+/// copies each byte by itself.
 pub(super) fn of_document(document: &[u8], field: Field) -> Option<&[u8]> {
     let behind = document.strip_prefix(&[1 | LAST_BYTE])?;
     let behind = behind.strip_prefix(&field.field_id().to_le_bytes())?;

@@ -8,7 +8,7 @@ use search_core::defined_names::NAME_SEAM;
 use search_core::names::{is_called_by_folder, is_number, stem};
 use search_core::query::ParsedQuery;
 
-use super::beginnings::Beginnings;
+use super::letter_pairs::LetterPairs;
 
 /// Letters from which on the beginning of a word stands for it.
 const MIN_BEGINNING: usize = 3;
@@ -33,7 +33,7 @@ pub(super) struct TermMatches<'q> {
     /// What each term is worth, as a share of the query.
     shares: Vec<f32>,
     /// What terms with a share begin with.
-    beginnings: Beginnings,
+    pairs: LetterPairs,
     /// Words, and the place of the terms that they stand for.
     known: FxHashMap<String, usize>,
     /// Terms by place; at [`NO_TERMS`] are none.
@@ -113,7 +113,7 @@ impl<'q> TermMatches<'q> {
         let counting = counting.filter(|(_, share)| **share > 0.0);
         Self {
             query,
-            beginnings: Beginnings::of(counting.map(|(term, _)| term.text.as_str())),
+            pairs: LetterPairs::of(counting.map(|(term, _)| term.text.as_str())),
             shares,
             known: FxHashMap::default(),
             matched: vec![Vec::new()],
@@ -155,7 +155,7 @@ impl<'q> TermMatches<'q> {
         }
         let (mut seen, mut alike) = (Vec::new(), 0);
         let shares = names.split(NAME_SEAM).take(MAX_DEFINED).map(|name| {
-            if !self.beginnings.may_hold(name) {
+            if !self.pairs.may_hold(name) {
                 return 0.0;
             }
             seen.clear();
@@ -214,7 +214,7 @@ impl<'q> TermMatches<'q> {
 
     /// The place of the terms of the query that a word stands for.
     fn terms_of(&mut self, word: &str) -> usize {
-        if !self.beginnings.may_hold(word) {
+        if !self.pairs.may_hold(word) {
             return NO_TERMS;
         }
         if let Some(&known) = self.known.get(word) {
@@ -293,7 +293,7 @@ mod tests {
             let mut all = TermMatches::new(&query, &weights);
             let mut seen = Vec::new();
             let held = all.read_name(&name, &mut seen);
-            let may_hold = all.beginnings.may_hold(&name);
+            let may_hold = all.pairs.may_hold(&name);
             prop_assert!(may_hold || (held, seen.len()) == (0.0, 0), "{} in {}", text, name);
         }
     }

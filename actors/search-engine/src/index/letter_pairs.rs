@@ -11,10 +11,11 @@ const END: u8 = 0;
 const IRREGULAR: [(&str, [u8; 2]); 3] = [("die", *b"dy"), ("lie", *b"ly"), ("tie", *b"ty")];
 
 /// The pairs of characters that terms begin with, a bit each.
-pub(super) struct Beginnings(Box<[u128; CHARACTERS]>);
+pub(super) struct LetterPairs(Box<[u128; CHARACTERS]>);
 
-impl Beginnings {
-    /// Of these terms. Those that begin beyond ASCII are terms of words that do, which may hold any.
+impl LetterPairs {
+    /// Of these terms. Those that begin beyond ASCII are terms of words that do, which may hold
+    /// any.
     pub(super) fn of<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Self(Box::new([0; CHARACTERS]));
         for term in terms {
@@ -73,12 +74,12 @@ impl Beginnings {
 
 #[cfg(test)]
 mod tests {
-    use super::Beginnings;
+    use super::LetterPairs;
 
     #[test]
     fn i16_words_are_told_by_how_their_parts_begin() {
         let terms = ["memory", "c++", "x", "die", "42", "über"];
-        let beginnings = Beginnings::of(terms.into_iter());
+        let pairs = LetterPairs::of(terms.into_iter());
         for (text, expected) in [
             ("memory", true),
             ("MEMBER", true),
@@ -104,7 +105,7 @@ mod tests {
             ("caf\u{e9}", true),
             ("", false),
         ] {
-            assert_eq!(beginnings.may_hold(text), expected, "{text}");
+            assert_eq!(pairs.may_hold(text), expected, "{text}");
         }
     }
 }
