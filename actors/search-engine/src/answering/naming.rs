@@ -11,7 +11,7 @@ use search_graph_engine::thesaurus::ConceptId;
 use super::source::{SearchableRole, SearchableSource};
 
 /// Words near the query by which concepts of a result are chosen.
-const NEAR_WORDS: usize = 12;
+pub(super) const NEAR_WORDS: usize = 12;
 
 /// Concepts that are named beside a result.
 const MAX_NAMED: usize = 5;

@@ -2,10 +2,12 @@
 //! words: neither needs the other's result, and each takes some milliseconds over a hundred
 //! thousand documents.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, Spread};
+
+use super::naming::NEAR_WORDS;
 
 /// What one source's vectors say.
 pub(super) struct ScoutResult {
@@ -54,12 +56,18 @@ impl ScoutResult {
             spread: spread.filter(|_| compares),
         })
     }
+
+    /// The query among the vectors, where results are to be expected.
+    fn of_known_words(&self) -> Option<ConceptVector> {
+        self.near.as_ref().map(|_| self.vector.clone())
+    }
 }
 
 /// A look that goes on in a thread of its own.
 pub(super) struct Scout {
     terms: Vec<(String, u32)>,
-    looking: JoinHandle<Vec<Option<ScoutResult>>>,
+    looking: JoinHandle<()>,
+    found: mpsc::Receiver<Vec<Option<ScoutResult>>>,
 }
 
 impl Scout {
@@ -74,13 +82,26 @@ impl Scout {
             .map(|(term, count)| ((*term).to_owned(), *count));
         let terms: Vec<(String, u32)> = owned.collect();
         let (spaces, asked) = (spaces.to_vec(), terms.clone());
+        let (send, found) = mpsc::channel();
         let look = move || {
             let terms: Vec<(&str, u32)> = borrowed(&asked).collect();
-            ScoutResult::look_at_all(&spaces, &terms, true)
+            let result = ScoutResult::look_at_all(&spaces, &terms, true);
+            let vectors: Vec<Option<ConceptVector>> = result
+                .iter()
+                .map(|one| one.as_ref()?.of_known_words())
+                .collect();
+            // Nobody waits where the query was corrected meanwhile.
+            if send.send(result).is_ok() {
+                look_at_words(&spaces, &vectors);
+            }
         };
         let thread = std::thread::Builder::new().name("concept-scout".to_owned());
         let looking = thread.spawn(look).ok()?;
-        Some(Self { terms, looking })
+        Some(Self {
+            terms,
+            looking,
+            found,
+        })
     }
 
     /// Whether it looks for these terms.
@@ -90,9 +111,24 @@ impl Scout {
 
     /// What it found, by source.
     pub(super) fn wait(self) -> Vec<Option<ScoutResult>> {
-        // Its panic is this search's.
-        let found = self.looking.join();
-        found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        match (self.found.recv(), self.looking) {
+            (Ok(found), _) => found,
+            // Its panic is this search's.
+            (Err(_), looking) => match looking.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it sends before it ends"),
+            },
+        }
+    }
+}
+
+/// Looks for the words near the query, by which the concepts of results are chosen at the end: they
+/// are known then.
+fn look_at_words(spaces: &[Option<Arc<ConceptSpace>>], vectors: &[Option<ConceptVector>]) {
+    for (space, vector) in spaces.iter().zip(vectors) {
+        if let (Some(space), Some(vector)) = (space, vector) {
+            let _known = space.words().nearest(vector, NEAR_WORDS);
+        }
     }
 }
 

@@ -190,7 +190,8 @@ fn open(
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
-        .doc_store_cache_num_blocks(16)
+        // Snapshots read the store by readers of their own.
+        .doc_store_cache_num_blocks(0)
         .try_into()?;
     let (_, fields) = schema::schema();
     IndexSnapshot::new(folder, reader.searcher(), fields, generation, former)

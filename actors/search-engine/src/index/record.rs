@@ -4,6 +4,7 @@ use search_core::defined_names::names_for_ranking;
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::file_roles::FileRole;
 use serde::{Deserialize, Serialize};
+use tantivy::schema::Field;
 
 /// Which version of a file is indexed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,4 +98,60 @@ pub(super) fn decode(bytes: &[u8]) -> Option<DocumentRecord> {
         role: FileRole::from_code(stored.role),
         defined: stored.defined.to_owned(),
     })
+}
+
+/// What tells bytes among the values of a stored document.
+const BYTES_CODE: u8 = 4;
+
+/// The bit of the last byte of a number.
+const LAST_BYTE: u8 = 0x80;
+
+/// The bytes of the record in a document as the store holds it: the number of values, which is one,
+/// its field, its sort and its length. `None` where it has another form. Tantivy's own reader
+/// copies each byte by itself.
+pub(super) fn of_document(document: &[u8], field: Field) -> Option<&[u8]> {
+    let behind = document.strip_prefix(&[1 | LAST_BYTE])?;
+    let behind = behind.strip_prefix(&field.field_id().to_le_bytes())?;
+    let mut behind = behind.strip_prefix(&[BYTES_CODE])?;
+    let (mut length, mut shift) = (0_u64, 0);
+    loop {
+        let (byte, rest) = behind.split_first()?;
+        length |= u64::from(byte & !LAST_BYTE).checked_shl(shift)?;
+        (behind, shift) = (rest, shift + 7);
+        if byte & LAST_BYTE != 0 {
+            break;
+        }
+    }
+    (behind.len() as u64 == length).then_some(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use tantivy::schema::Field;
+
+    use super::of_document;
+
+    #[test]
+    fn i16_a_stored_record_is_told_from_other_documents() {
+        let field = Field::from_field_id(1);
+        let long: Vec<u8> = [&[0x81, 1, 0, 0, 0, 4, 0x48, 0x82][..], &[7; 328]].concat();
+        for (document, expected) in [
+            (&[0x81, 1, 0, 0, 0, 4, 0x82, 5, 6][..], Some(&[5, 6][..])),
+            (&[0x81, 1, 0, 0, 0, 4, 0x80], Some(&[])),
+            (&long, Some(&[7; 328])),
+            // Two values, another field, a text, too few bytes, too many, none.
+            (&[0x82, 1, 0, 0, 0, 4, 0x82, 5, 6], None),
+            (&[0x81, 2, 0, 0, 0, 4, 0x82, 5, 6], None),
+            (&[0x81, 1, 0, 0, 0, 0, 0x82, 5, 6], None),
+            (&[0x81, 1, 0, 0, 0, 4, 0x83, 5, 6], None),
+            (&[0x81, 1, 0, 0, 0, 4, 0x82, 5, 6, 7], None),
+            (
+                &[0x81, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+                None,
+            ),
+            (&[], None),
+        ] {
+            assert_eq!(of_document(document, field), expected, "{document:?}");
+        }
+    }
 }

@@ -11,6 +11,8 @@ mod asked_roles;
 mod scale;
 mod weights;
 
+use std::rc::Rc;
+
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::query::ParsedQuery;
@@ -33,6 +35,7 @@ use super::placement::{Placer, of_neighbours, of_size};
 use super::pool::Candidate;
 use super::quoted::QuotedSentence;
 use super::record::DocumentRecord;
+use super::records::RecordReader;
 use super::refinement::Refinement;
 use super::rerank::{RankedCandidate, length};
 use super::scope::Scope;
@@ -109,15 +112,14 @@ impl<'r> Refiner<'r> {
     pub(super) fn refine(
         &mut self,
         mut ranked: Vec<RankedCandidate>,
+        reader: &RecordReader<'_>,
     ) -> Result<Vec<RankedCandidate>, IndexError> {
         let fused = ranked.iter().take_while(|one| one.fusion.is_some()).count();
         let depth = if fused > 0 { fused } else { REFINE_DEPTH };
         let rest = ranked.split_off(depth.min(ranked.len()));
         let scale = Scale::of(&ranked);
-        let mut records = Vec::with_capacity(ranked.len());
-        for one in &ranked {
-            records.push(self.record(&one.candidate)?);
-        }
+        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
+        let records = reader.records(&candidates)?;
         self.has_code = vec![false; self.sources.len()];
         self.has_pages = self.has_code.clone();
         for (one, record) in ranked.iter().zip(&records) {
@@ -156,7 +158,7 @@ impl<'r> Refiner<'r> {
     fn prefer_quoted(
         &self,
         ranked: &mut [RankedCandidate],
-        records: &[DocumentRecord],
+        records: &[Rc<DocumentRecord>],
         scale: &Scale,
     ) -> Result<(), IndexError> {
         let Some(sentence) = QuotedSentence::of(self.query, &self.outcome.term_weights) else {
@@ -169,7 +171,7 @@ impl<'r> Refiner<'r> {
             return Ok(());
         }
         // A file that is named is meant, whatever other texts say of it.
-        let names_file = |(one, record): (&RankedCandidate, &DocumentRecord)| {
+        let names_file = |(one, record): (&RankedCandidate, &Rc<DocumentRecord>)| {
             let file = self.file_likeness(record, one.candidate.source);
             file.is_some_and(|file| file.share >= MEANT)
         };
@@ -197,11 +199,6 @@ impl<'r> Refiner<'r> {
             one.candidate.score += quoted - named;
         }
         Ok(())
-    }
-
-    fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
-        let source = &self.sources[candidate.source as usize];
-        source.record(candidate.segment, candidate.document)
     }
 
     /// Scores a result; how many of its definitions are called like words of the query.
@@ -340,14 +337,18 @@ impl<'r> Refiner<'r> {
     }
 
     /// How the documents that define what the query names write it, one for each result.
-    fn spellings(&self, ranked: &[RankedCandidate], records: &[DocumentRecord]) -> Vec<Spelling> {
+    fn spellings(
+        &self,
+        ranked: &[RankedCandidate],
+        records: &[Rc<DocumentRecord>],
+    ) -> Vec<Spelling> {
         let wanted = WantedSpellings::of(self.query);
-        let spelling = |(one, record): (&RankedCandidate, &DocumentRecord)| {
+        let spelling = |(one, record): (&RankedCandidate, &Rc<DocumentRecord>)| {
             let defined = self.outcome.definers.weight(&one.candidate);
             (defined > 0.0).then(|| wanted.spelling(&record.defined))
         };
         let found: Vec<_> = ranked.iter().zip(records).map(spelling).collect();
-        let is_better = |(found, record): (&Option<Spelling>, &DocumentRecord)| match found {
+        let is_better = |(found, record): (&Option<Spelling>, &Rc<DocumentRecord>)| match found {
             Some(Spelling::Same) => true,
             Some(Spelling::Unknown) => record.role == FileRole::Main,
             _ => false,
@@ -378,7 +379,7 @@ impl<'r> Refiner<'r> {
     fn look_around(
         &self,
         ranked: &mut [RankedCandidate],
-        records: &[DocumentRecord],
+        records: &[Rc<DocumentRecord>],
         sizes: &[f32],
         scale: &Scale,
     ) {

@@ -8,6 +8,7 @@ use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
 use super::pool::Candidate;
+use super::records::RecordReader;
 use super::refinement::Refinement;
 use super::snapshot::IndexSnapshot;
 
@@ -148,20 +149,20 @@ pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<RankedCandidate> {
 /// the number of documents that were added, by source: `is_counted` tells of a document without a
 /// place among the candidates whether its words have led to it nevertheless.
 pub(super) fn reranked(
-    sources: &[IndexSnapshot],
+    records: &RecordReader<'_>,
     query: &ParsedQuery,
     reranker: &dyn Reranker,
     mut candidates: Vec<Candidate>,
     is_counted: &dyn Fn(&Candidate) -> bool,
 ) -> Result<(Vec<RankedCandidate>, Vec<u64>), IndexError> {
+    let sources = records.snapshots;
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
     let mut results = Vec::with_capacity(candidates.len());
-    for candidate in &candidates {
-        let source = &sources[candidate.source as usize];
+    for (candidate, record) in candidates.iter().zip(records.records(&candidates)?) {
         results.push(LexicalResult {
             source: candidate.source as usize,
-            key: source.key(candidate.segment, candidate.document)?,
+            key: record.key.clone(),
             score: candidate.score,
             length: length(sources, candidate)?,
         });

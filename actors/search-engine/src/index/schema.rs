@@ -84,6 +84,10 @@ pub(super) fn settings() -> IndexSettings {
 /// Size of a block of the store: about a dozen records.
 pub(super) const STORE_BLOCK_BYTES: usize = 2048;
 
+/// Blocks of the store that a snapshot keeps of a segment. The records of a search are read in the
+/// order in which they lie.
+pub(super) const STORE_CACHE_BLOCKS: usize = 16;
+
 fn documents_only() -> TextOptions {
     TextOptions::default().set_indexing_options(indexing(IndexRecordOption::Basic, false))
 }

@@ -1,5 +1,7 @@
 //! Ranked search over the indexes of several sources with the statistics of all of them.
 
+use std::rc::Rc;
+
 use search_core::answer::{Explanation, SortOrder};
 use search_core::facets::Facets;
 use search_core::file_roles::FileRole;
@@ -13,6 +15,7 @@ use super::narrowing;
 use super::passages::PassageScores;
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
+use super::records::RecordReader;
 use super::refine::{REFINE_DEPTH, Refiner};
 use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged};
 use super::scope::Scope;
@@ -180,6 +183,7 @@ pub fn search_in(
         page,
         outcome,
         passages: PassageScores::default(),
+        records: RecordReader::new(sources),
         reranker,
         refines,
     };
@@ -235,6 +239,7 @@ struct RankedSearch<'s> {
     page: Page,
     outcome: LexicalMatches,
     passages: PassageScores,
+    records: RecordReader<'s>,
     reranker: Option<&'s dyn Reranker>,
     /// Whether the best results are looked at once more.
     refines: bool,
@@ -340,9 +345,10 @@ impl RankedSearch<'_> {
         }
         Refiner::new(self.scope, self.query, &self.outcome, &self.passages)
             .ignoring_roles(self.page.ignores_roles)
-            .refine(ranked)
+            .refine(ranked, &self.records)
     }
 
+    /// The record of one of very many candidates, which is not kept.
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
         self.scope.snapshots[candidate.source as usize]
             .record(candidate.segment, candidate.document)
@@ -360,13 +366,8 @@ impl RankedSearch<'_> {
             let found = outcome.found.get(place);
             found.is_some_and(|found| found.contains(candidate.document))
         };
-        let (placed, added) = reranked(
-            self.scope.snapshots,
-            self.query,
-            reranker,
-            candidates,
-            &is_counted,
-        )?;
+        let (placed, added) =
+            reranked(&self.records, self.query, reranker, candidates, &is_counted)?;
         for (total, added) in self.outcome.certain.iter_mut().zip(added) {
             *total += added;
         }
@@ -389,7 +390,7 @@ impl RankedSearch<'_> {
         Ok(Hit {
             source: placed.candidate.source as usize,
             score: placed.candidate.score,
-            record: self.record(&placed.candidate)?,
+            record: Rc::unwrap_or_clone(self.records.record(&placed.candidate)?),
             explanation: None,
             concepts: fusion.map_or_else(Vec::new, |fusion| fusion.concepts.clone()),
             passage: self.passages.of(&placed.candidate).and_then(|one| one.best),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Value};
+use tantivy::store::StoreReader;
 use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocument, Term};
 
 use super::bitmap::Bitmap;
@@ -13,7 +14,7 @@ use super::facts::SegmentFacts;
 use super::living::{self, LiveStatistics};
 use super::prefix_sets::PrefixSets;
 use super::record::{self, DocumentRecord};
-use super::schema::{BEGIN_TERM, Fields};
+use super::schema::{BEGIN_TERM, Fields, STORE_CACHE_BLOCKS};
 use super::segment_words::SegmentWords;
 use super::term_cache::{CountedFrequency, DeletionLog, TermCache};
 
@@ -45,6 +46,8 @@ pub(super) struct SegmentView {
     pub(super) surplus: Arc<InvertedIndexReader>,
     pub(super) title: Arc<InvertedIndexReader>,
     pub(super) title_line: Arc<InvertedIndexReader>,
+    /// The records.
+    store: Arc<StoreReader>,
     /// Documents that are deleted, where there are any.
     pub(super) deleted: Option<Arc<Bitmap>>,
     /// What counts of it: the documents that are not deleted.
@@ -96,7 +99,12 @@ impl IndexSnapshot {
                     (deleted, living, deletions)
                 }
             };
+            let store = match same_segment {
+                Some(view) => Arc::clone(&view.store),
+                None => Arc::new(reader.get_store_reader(STORE_CACHE_BLOCKS)?),
+            };
             Ok(SegmentView {
+                store,
                 text: reader.inverted_index(fields.text)?,
                 surplus: reader.inverted_index(fields.surplus)?,
                 title: reader.inverted_index(fields.title)?,
@@ -285,7 +293,7 @@ impl IndexSnapshot {
         &self.0.segments
     }
 
-    /// The key of a document, from the column that sorts the segment.
+    /// The key of a document, from its record.
     pub(super) fn key(&self, segment: u32, document: DocId) -> Result<String, IndexError> {
         Ok(self.record(segment, document)?.key)
     }
@@ -296,8 +304,13 @@ impl IndexSnapshot {
         segment: u32,
         document: DocId,
     ) -> Result<DocumentRecord, IndexError> {
-        let address = tantivy::DocAddress::new(segment, document);
-        self.decode(&self.0.searcher.doc::<TantivyDocument>(address)?)
+        let store = &self.0.segments[segment as usize].store;
+        let stored = store.get_document_bytes(document)?;
+        let bytes = record::of_document(&stored, self.0.fields.record);
+        match bytes.and_then(record::decode) {
+            Some(record) => Ok(record),
+            None => self.decode(&store.get(document)?),
+        }
     }
 
     fn decode(&self, document: &TantivyDocument) -> Result<DocumentRecord, IndexError> {

@@ -222,7 +222,8 @@ impl SourceIndex {
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
+            // Snapshots read the store by readers of their own.
+            .doc_store_cache_num_blocks(0)
             .try_into()?;
         let generation = Arc::new(AtomicU64::new(0));
         let snapshot = IndexSnapshot::new(path, reader.searcher(), fields, 0, None)?;
@@ -376,9 +377,6 @@ impl SourceIndex {
         })
     }
 }
-
-/// Blocks of the store kept decoded, a segment.
-const STORE_CACHE_BLOCKS: usize = 16;
 
 /// Why an existing index was not opened.
 enum OpenFailure {

@@ -4,10 +4,12 @@
 //! asks for it: the same input gives the same bits on every machine.
 
 mod gemm;
+mod multiplier;
 mod random;
 mod rows;
 
 pub(crate) use gemm::{Fused, PackedMatrix, multiply};
+pub(crate) use multiplier::Multiplier;
 pub(crate) use pulp::NullaryFnOnce as Work;
 pub(crate) use random::Random;
 pub(crate) use rows::{

@@ -10,7 +10,7 @@ use super::kept::KeptDocuments;
 use super::sketch::{self, EXACT_UP_TO};
 use super::spread::{Spread, SpreadTally};
 use crate::columns::{RowSet, key_hash};
-use crate::math::{Bytes, WIDTH, Work, quantised_dot, vectorised};
+use crate::math::{Bytes, Multiplier, WIDTH, Work, quantised_dot, vectorised};
 
 /// Documents of a block: changing one copies its block.
 const BLOCK: usize = 1_024;
@@ -198,7 +198,7 @@ impl DocumentTable {
         });
         vectorised(Scan {
             table: self,
-            vector,
+            vector: &Multiplier::new(vector),
             factor,
             alike: alike.as_deref(),
             best: &mut best,
@@ -234,7 +234,7 @@ impl DocumentTable {
 
 struct Scan<'s> {
     table: &'s DocumentTable,
-    vector: &'s Bytes,
+    vector: &'s Multiplier,
     factor: f32,
     /// The kept documents that are compared, where not all are.
     alike: Option<&'s [usize]>,
@@ -263,7 +263,7 @@ impl Scan<'_> {
         let kept = &self.table.kept;
         let has_gone = self.table.gone.count() > 0;
         for (at, (row, own)) in kept.rows().iter().zip(kept.factors()).enumerate() {
-            let product = quantised_dot(&row.map(|byte| byte as i8), self.vector) as f32;
+            let product = self.vector.dot(&row.map(|byte| byte as i8)) as f32;
             let cosine = product * (f32::from_le_bytes(*own) * self.factor);
             if has_gone && self.table.gone.holds(at) {
                 continue;
@@ -296,14 +296,14 @@ impl Scan<'_> {
     #[inline(always)]
     fn kept_cosine(&self, at: usize) -> Option<f32> {
         let (row, own) = self.table.kept.vector(at);
-        let product = quantised_dot(&row, self.vector) as f32;
+        let product = self.vector.dot(&row) as f32;
         (!self.table.gone.holds(at)).then_some(product * (own * self.factor))
     }
 
     #[inline(always)]
     fn block(&mut self, block: &Block, first: usize) {
         for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
-            let cosine = quantised_dot(bytes, self.vector) as f32 * (own * self.factor);
+            let cosine = self.vector.dot(bytes) as f32 * (own * self.factor);
             if *own <= 0.0 {
                 continue;
             }

@@ -4,6 +4,7 @@
 //! which stay as they are until they are learnt anew, whatever documents change meanwhile. So a
 //! query that is asked again costs no comparison.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +52,8 @@ impl std::fmt::Debug for NearWords {
 }
 
 impl NearWords {
-    /// The words nearest to a direction: known, or found by `search`.
+    /// The words nearest to a direction: known, or found by `search`. Who asks while they are being
+    /// looked for waits.
     pub(super) fn of(
         &self,
         vector: &ConceptVector,
@@ -63,13 +65,13 @@ impl NearWords {
             factor: vector.factor.to_bits(),
             limit,
         };
-        if let Some(known) = self.known.get(&question) {
-            return known;
+        let found = self.known.get_or_insert_with(&question, || {
+            self.searches.fetch_add(1, Ordering::Relaxed);
+            Ok::<Nearest, Infallible>(search().into())
+        });
+        match found {
+            Ok(nearest) => nearest,
         }
-        self.searches.fetch_add(1, Ordering::Relaxed);
-        let nearest: Nearest = search().into();
-        self.known.insert(question, Arc::clone(&nearest));
-        nearest
     }
 
     /// How often all words were compared.

@@ -5,7 +5,7 @@ use super::near_words::NearWords;
 use super::vector::ConceptVector;
 use crate::columns::{Column, Texts, TextsBuilder, f32_column};
 use crate::learning::{GRAM_ROWS, gram_rows};
-use crate::math::{Bytes, Row, WIDTH, Work, add_bytes, norm, quantise, quantised_dot, vectorised};
+use crate::math::{Bytes, Multiplier, Row, WIDTH, Work, add_bytes, norm, quantise, vectorised};
 
 /// A word found by its vector.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,9 +164,10 @@ impl Work for Scan<'_> {
     #[inline(always)]
     fn call(self) {
         let Self(words, vector, best) = self;
+        let multiplier = Multiplier::new(&vector.bytes);
         let rows = words.vectors.rows().iter().zip(words.lengths.rows());
         for (word, (row, length)) in rows.enumerate() {
-            let product = quantised_dot(&signed(row), &vector.bytes) as f32;
+            let product = multiplier.dot(&signed(row)) as f32;
             let cosine = product * f32::from_le_bytes(*length) * vector.factor;
             if best.wants(cosine) {
                 best.add(cosine, word);
