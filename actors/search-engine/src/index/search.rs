@@ -362,7 +362,7 @@ impl RankedSearch<'_> {
         };
         let (placed, added) = reranked(
             self.scope.snapshots,
-            self.query,
+            (self.query, outcome),
             reranker,
             candidates,
             &is_counted,
