@@ -8,6 +8,16 @@ use std::cmp::Ordering;
 use search_core::vector_weights::ModelEvidence;
 pub use search_core::vector_weights::VectorWeights;
 
+/// A document less near to a word than this says nothing of it.
+const UNRELATED: f32 = 0.2;
+
+/// Which part of a word's weight a document has that lacks the word and is so near to it by learnt
+/// vectors: it may say the same in other words.
+#[must_use]
+pub fn said_otherwise(cosine: f32) -> f32 {
+    (cosine - UNRELATED).max(0.0)
+}
+
 /// A document to rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<'k> {
@@ -15,12 +25,23 @@ pub struct Candidate<'k> {
     pub key: &'k str,
     /// Lexical score (BM25F), 0 where no word matches.
     pub lexical: f32,
+    /// What it has in addition for words that it lacks and may [say
+    /// otherwise](said_otherwise).
+    pub otherwise: f32,
     /// Cosine to the query by learnt vectors; `None` where the document has none (yet).
     pub learnt: Option<f32>,
     /// Cosine to the query by an embedding model; `None` where the document has none (yet).
     pub model: Option<f32>,
     /// Parts of both in the score.
     pub weights: VectorWeights,
+}
+
+impl Candidate<'_> {
+    /// What of the score of its words is said otherwise.
+    fn share_otherwise(&self) -> f32 {
+        let all = self.lexical + self.otherwise;
+        if all > 0.0 { self.otherwise / all } else { 0.0 }
+    }
 }
 
 /// A ranked candidate and the parts of its score.
@@ -30,8 +51,10 @@ pub struct FusedCandidate {
     pub candidate: usize,
     /// Sum of the parts, from 0 to 1.
     pub score: f32,
-    /// What the lexical score gave.
+    /// What the lexical score gave, with what is said otherwise.
     pub lexical_part: f32,
+    /// What of it is said otherwise.
+    pub otherwise_part: f32,
     /// What the cosines gave.
     pub vector_part: f32,
     /// The most that they could give.
@@ -73,12 +96,12 @@ struct Scores {
 fn scores(candidates: &[Candidate<'_>]) -> Vec<Scores> {
     let highest = candidates
         .iter()
-        .fold(0.0f32, |high, c| high.max(c.lexical));
+        .fold(0.0f32, |high, c| high.max(c.lexical + c.otherwise));
     let learnt = Range::of(candidates.iter().filter_map(|c| c.learnt));
     let model = Range::of(candidates.iter().filter_map(|c| c.model));
     let of = |candidate: &Candidate<'_>| Scores {
         lexical: if highest > 0.0 {
-            candidate.lexical / highest
+            (candidate.lexical + candidate.otherwise) / highest
         } else {
             0.0
         },
@@ -125,6 +148,7 @@ pub fn fuse(candidates: &[Candidate<'_>]) -> Vec<FusedCandidate> {
                 candidate: number,
                 score: lexical_part + vector_part,
                 lexical_part,
+                otherwise_part: lexical_part * candidate.share_otherwise(),
                 vector_part,
                 vector_weight: weights.sum(),
             }
@@ -171,6 +195,8 @@ fn with_usual_part(
         candidate: one.candidate,
         score: lexical_part + vector_part,
         lexical_part,
+        // It has no vectors to say so.
+        otherwise_part: 0.0,
         vector_part,
         vector_weight,
     }

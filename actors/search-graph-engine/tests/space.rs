@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, said_otherwise};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SpaceError};
 
@@ -222,7 +222,7 @@ proptest! {
     #[test]
     fn fusion_is_a_function_of_the_set(
         scores in prop::collection::vec(
-            (0u8..20, prop::option::of(0u8..20), prop::option::of(0u8..20)),
+            ((0u8..20, 0u8..5), prop::option::of(0u8..20), prop::option::of(0u8..20)),
             1..30,
         ),
         turn in 0usize..30,
@@ -231,9 +231,10 @@ proptest! {
         let mut candidates: Vec<Candidate<'_>> = scores
             .iter()
             .zip(&keys)
-            .map(|((lexical, learnt, model), key)| Candidate {
+            .map(|(((lexical, otherwise), learnt, model), key)| Candidate {
                 key,
                 lexical: f32::from(*lexical),
+                otherwise: f32::from(*otherwise),
                 learnt: learnt.map(|c| f32::from(c) / 20.0),
                 model: model.map(|c| f32::from(c) / 20.0),
                 weights: VectorWeights { learnt: 0.3, model: 0.3 },
@@ -243,6 +244,7 @@ proptest! {
             let fused = fuse(candidates);
             for f in &fused {
                 assert!((0.0..=1.0).contains(&f.score) && f.score == f.lexical_part + f.vector_part);
+                assert!((0.0..=f.lexical_part).contains(&f.otherwise_part));
             }
             fused.iter().map(|f| (candidates[f.candidate].key.to_owned(), f.score)).collect()
         };
@@ -269,6 +271,7 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
     let candidate = |key, lexical| Candidate {
         key,
         lexical,
+        otherwise: 0.0,
         learnt: None,
         model: None,
         weights: VectorWeights::LEARNT,
@@ -287,10 +290,44 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
 }
 
 #[test]
+fn i16_what_is_said_in_other_words_counts_beside_the_words() {
+    assert_eq!([-0.5, 0.0, 0.2].map(said_otherwise), [0.0; 3]);
+    assert!(said_otherwise(0.6) > said_otherwise(0.4));
+    let candidate = |key, lexical, otherwise| Candidate {
+        key,
+        lexical,
+        otherwise,
+        learnt: Some(0.5),
+        model: None,
+        weights: VectorWeights::LEARNT,
+    };
+    let fused = fuse(&[
+        candidate("a", 4.0, 0.0),
+        candidate("b", 3.0, 2.0),
+        candidate("c", 4.5, 0.0),
+    ]);
+    let order: Vec<usize> = fused.iter().map(|one| one.candidate).collect();
+    assert_eq!(order, [1, 2, 0]);
+    // The best has all that words have, two fifths of it in other words.
+    assert_eq!(fused[0].lexical_part, 0.5);
+    assert!((fused[0].otherwise_part - 0.2).abs() < 1e-6);
+    assert_eq!(fused[1].otherwise_part, 0.0);
+}
+
+#[test]
+fn i16_terms_have_directions_of_their_own_where_they_are_known() {
+    let space = space(60);
+    let vectors = space.term_vectors(["wing", "neverheard"]);
+    assert!(vectors[1].is_none());
+    assert_eq!(vectors[0], space.query_vector([("wing", 1)]));
+}
+
+#[test]
 fn i16_a_source_without_vectors_is_not_ahead_of_one_with_them() {
     let candidate = |key, lexical, learnt| Candidate {
         key,
         lexical,
+        otherwise: 0.0,
         learnt,
         model: None,
         weights: VectorWeights::LEARNT,

@@ -17,6 +17,8 @@ pub(super) struct PooledDocument {
     pub(super) source: usize,
     pub(super) key: String,
     pub(super) lexical: f32,
+    /// What it has for words that it lacks and may say otherwise.
+    pub(super) otherwise: f32,
     /// Cosines to the query by the vectors that its source has.
     pub(super) learnt: Option<f32>,
     pub(super) model: Option<f32>,
@@ -41,6 +43,7 @@ pub(super) fn pooled(results: &[LexicalResult]) -> Vec<PooledDocument> {
         source: result.source,
         key: result.key.clone(),
         lexical: result.score,
+        otherwise: 0.0,
         learnt: None,
         model: None,
         passages: 0,
@@ -64,6 +67,7 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
         source,
         key: document.key,
         lexical: 0.0,
+        otherwise: 0.0,
         learnt: None,
         model: None,
         passages: 0,
@@ -91,6 +95,7 @@ pub(super) fn ranked(
         .map(|one| Candidate {
             key: &one.key,
             lexical: one.lexical,
+            otherwise: one.otherwise,
             learnt: one.learnt,
             model: one.model,
             weights: weights(one.source),
@@ -110,6 +115,7 @@ pub(super) fn ranked(
                 key: one.key.clone(),
                 score: fused.score,
                 lexical_part: fused.lexical_part,
+                otherwise_part: fused.otherwise_part,
                 concept_part: fused.vector_part,
                 vector_weight: fused.vector_weight,
                 vectors: one.passages.max(1),
@@ -135,6 +141,7 @@ mod tests {
             source: 0,
             key: key.to_owned(),
             lexical,
+            otherwise: 0.0,
             learnt: Some(learnt),
             model: None,
             passages: 0,

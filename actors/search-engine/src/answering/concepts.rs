@@ -6,10 +6,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use search_core::query::ParsedQuery;
 use search_graph_engine::embedding::ServedQuery;
-use search_graph_engine::fuse::VectorWeights;
+use search_graph_engine::fuse::{VectorWeights, said_otherwise};
 use search_graph_engine::space::ConceptSpace;
 
-use super::candidates::{add_near, on_one_scale, pooled, ranked};
+use super::candidates::{PooledDocument, add_near, on_one_scale, pooled, ranked};
 use super::embedded::{EmbeddingRanker, ModelView};
 use super::scout::{Scout, ScoutResult};
 use super::source::SearchableSource;
@@ -83,6 +83,34 @@ impl<'s> ConceptRanker<'s> {
         view
     }
 
+    /// Gives the results of the words, the first of those found, what they have for words that they
+    /// lack.
+    fn look_for_other_words(
+        &self,
+        terms: &[(&str, u32)],
+        results: &[LexicalResult],
+        found: &mut [PooledDocument],
+    ) {
+        let directions = self.spaces.iter().map(|space| {
+            let space = space.as_deref()?;
+            Some((
+                space,
+                space.term_vectors(terms.iter().map(|(term, _)| *term)),
+            ))
+        });
+        let directions: Vec<_> = directions.collect();
+        for (result, one) in results.iter().zip(found) {
+            let Some((space, vectors)) = &directions[result.source] else {
+                continue;
+            };
+            let said = result.lacks.iter().filter_map(|lacked| {
+                let vector = vectors.get(lacked.term)?.as_ref()?;
+                Some(lacked.weight * said_otherwise(space.cosine(vector, &result.key)?))
+            });
+            one.otherwise = said.sum();
+        }
+    }
+
     /// What a person is told where a model was to rank and did not.
     pub(super) fn note(&self) -> Option<String> {
         let reason = self.without_model.lock().take()?;
@@ -123,6 +151,10 @@ impl Reranker for ConceptRanker<'_> {
             if let Some((nearness, passages)) = view.as_ref().and_then(|view| view.nearness(one)) {
                 (one.model, one.passages) = (Some(nearness), passages);
             }
+        }
+        // A model knows of other words by itself.
+        if view.is_none() {
+            self.look_for_other_words(terms, results, &mut found);
         }
         on_one_scale(&spreads, &mut found);
         let weights = |source| match &view {

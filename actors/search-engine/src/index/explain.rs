@@ -10,7 +10,7 @@ use super::error::IndexError;
 use super::lexical::{LexicalMatches, Scoring, Terms};
 use super::passages::{PassageScore, PassageScores};
 use super::pool::Candidate;
-use super::rerank::RankedCandidate;
+use super::rerank::{Fusion, RankedCandidate};
 use super::scope::Scope;
 use super::snapshot::{SegmentView, find_term};
 
@@ -20,6 +20,16 @@ fn of_passages(passages: PassageScore) -> Option<ScorePart> {
         kind: "passages".to_owned(),
         note: Some("how many of the words stand together in a long document".to_owned()),
         score: passages.change,
+        ..ScorePart::default()
+    })
+}
+
+/// What a document has for words that it lacks.
+fn said_otherwise(fusion: &Fusion) -> Option<ScorePart> {
+    (fusion.otherwise_part > 0.0).then(|| ScorePart {
+        kind: "otherwise".to_owned(),
+        note: Some("words that it does not hold, and may say in other words".to_owned()),
+        score: fusion.otherwise_part,
         ..ScorePart::default()
     })
 }
@@ -63,10 +73,12 @@ impl<'e> Explainer<'e> {
         parts.extend(self.passages.of(candidate).and_then(of_passages));
         if let Some(fusion) = &ranked.fusion {
             // The words' parts on the scale of the fused score.
-            let scale = fusion.lexical_part / fusion.lexical_score.max(f32::MIN_POSITIVE);
+            let of_words = fusion.lexical_part - fusion.otherwise_part;
+            let scale = of_words / fusion.lexical_score.max(f32::MIN_POSITIVE);
             for part in &mut parts {
                 part.score *= scale;
             }
+            parts.extend(said_otherwise(fusion));
             parts.push(ScorePart {
                 kind: "concept".to_owned(),
                 term: fusion.concepts.join(", "),

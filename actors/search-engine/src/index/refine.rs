@@ -225,12 +225,15 @@ impl<'r> Refiner<'r> {
         let decides = is_meant || name > 0.0 || defined >= DECIDING;
         if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
             fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
+            fusion.otherwise_part = 0.0;
             fusion.concept_part = 0.0;
             one.candidate.score = fusion.lexical_part;
         }
         if is_code_file(record)
             && let Some(fusion) = &mut one.fusion
         {
+            // In code other words are other things.
+            fusion.drop_otherwise();
             one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
         }
         let as_a_whole = self.as_a_whole(one, record);

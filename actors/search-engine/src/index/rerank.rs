@@ -7,6 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
+use super::lacked::lacked_terms;
+use super::lexical::LexicalMatches;
 use super::pool::Candidate;
 use super::records::RecordReader;
 use super::refinement::Refinement;
@@ -35,6 +37,17 @@ pub struct LexicalResult {
     pub score: f32,
     /// Its terms, about.
     pub length: u32,
+    /// The terms looked for that it does not hold.
+    pub lacks: Vec<LackedTerm>,
+}
+
+/// A term that is looked for, where a document does not hold it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LackedTerm {
+    /// Its number among those looked for.
+    pub term: usize,
+    /// What it is worth: its rarity, times how often it was typed.
+    pub weight: f32,
 }
 
 /// By what the nearness of a document to a query was measured.
@@ -74,8 +87,10 @@ pub struct RerankedDocument {
     pub key: String,
     /// The new score, higher is better.
     pub score: f32,
-    /// What of it the words gave.
+    /// What of it the words gave, with those that it lacks and may say otherwise.
     pub lexical_part: f32,
+    /// What of that it may say otherwise.
+    pub otherwise_part: f32,
     /// What of it the nearness of concepts gave.
     pub concept_part: f32,
     /// The most that it could give.
@@ -115,6 +130,8 @@ pub(super) struct Fusion {
     /// The lexical score; 0 where no word was found.
     pub(super) lexical_score: f32,
     pub(super) lexical_part: f32,
+    /// What of that is said in other words.
+    pub(super) otherwise_part: f32,
     pub(super) concept_part: f32,
     /// How much of the score the vector had a say in, from 0 to 1.
     pub(super) vector_weight: f32,
@@ -127,11 +144,19 @@ impl Fusion {
     pub(super) fn limit_learnt(&mut self, most: f32) -> f32 {
         if self.nearness == Nearness::Learnt && self.vector_weight > most && self.concept_part > 0.0
         {
-            self.lexical_part *= (1.0 - most) / (1.0 - self.vector_weight);
+            let more = (1.0 - most) / (1.0 - self.vector_weight);
+            self.lexical_part *= more;
+            self.otherwise_part *= more;
             self.concept_part *= most / self.vector_weight;
             self.vector_weight = most;
         }
         self.lexical_part + self.concept_part
+    }
+
+    /// Takes off what is said in other words.
+    pub(super) fn drop_otherwise(&mut self) {
+        self.lexical_part -= self.otherwise_part;
+        self.otherwise_part = 0.0;
     }
 }
 
@@ -150,7 +175,7 @@ pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<RankedCandidate> {
 /// place among the candidates whether its words have led to it nevertheless.
 pub(super) fn reranked(
     records: &RecordReader<'_>,
-    query: &ParsedQuery,
+    (query, outcome): (&ParsedQuery, &LexicalMatches),
     reranker: &dyn Reranker,
     mut candidates: Vec<Candidate>,
     is_counted: &dyn Fn(&Candidate) -> bool,
@@ -159,12 +184,15 @@ pub(super) fn reranked(
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
     let mut results = Vec::with_capacity(candidates.len());
-    for (candidate, record) in candidates.iter().zip(records.records(&candidates)?) {
+    let lacks = lacked_terms(sources, query, outcome, &candidates)?;
+    let read = records.records(&candidates)?;
+    for ((candidate, record), lacks) in candidates.iter().zip(read).zip(lacks) {
         results.push(LexicalResult {
             source: candidate.source as usize,
             key: record.key.clone(),
             score: candidate.score,
             length: length(sources, candidate)?,
+            lacks,
         });
     }
     let terms = query.terms().iter().filter(|term| term.count > 0);
@@ -200,6 +228,7 @@ pub(super) fn reranked(
             fusion: Some(Fusion {
                 lexical_score: lexical.map_or(0.0, |candidate| candidate.score),
                 lexical_part: new.lexical_part,
+                otherwise_part: new.otherwise_part,
                 concept_part: new.concept_part,
                 vector_weight: new.vector_weight,
                 nearness: new.nearness,
@@ -229,7 +258,9 @@ fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
     let left = LEAST_OF_VECTOR + (1.0 - LEAST_OF_VECTOR) * share;
     let of_vectors = document.vector_weight.min(MOST_OF_VECTOR);
     let to_words = of_vectors * (1.0 - left) / (1.0 - of_vectors);
-    document.lexical_part *= 1.0 + to_words;
+    let unsaid = document.otherwise_part * (1.0 - left);
+    document.lexical_part = (document.lexical_part - unsaid) * (1.0 + to_words);
+    document.otherwise_part = (document.otherwise_part - unsaid) * (1.0 + to_words);
     document.concept_part *= left;
     document.vector_weight = of_vectors * left;
     document.score = document.lexical_part + document.concept_part;

@@ -366,8 +366,13 @@ impl RankedSearch<'_> {
             let found = outcome.found.get(place);
             found.is_some_and(|found| found.contains(candidate.document))
         };
-        let (placed, added) =
-            reranked(&self.records, self.query, reranker, candidates, &is_counted)?;
+        let (placed, added) = reranked(
+            &self.records,
+            (self.query, outcome),
+            reranker,
+            candidates,
+            &is_counted,
+        )?;
         for (total, added) in self.outcome.certain.iter_mut().zip(added) {
             *total += added;
         }

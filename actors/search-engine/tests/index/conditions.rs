@@ -359,6 +359,7 @@ impl Reranker for ByKey {
                 key: (*key).to_owned(),
                 score: 1.0 - f32::from(place) / count,
                 lexical_part: 0.0,
+                otherwise_part: 0.0,
                 concept_part: 1.0 - f32::from(place) / count,
                 vector_weight: 0.5,
                 vectors: 1,

@@ -161,6 +161,7 @@ impl Reranker for Neighbours {
             key: key.clone(),
             score: 1.0 / (place + 1) as f32,
             lexical_part: 0.0,
+            otherwise_part: 0.0,
             concept_part: 0.0,
             vector_weight: 0.5,
             vectors: 1,

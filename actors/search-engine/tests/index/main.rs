@@ -11,6 +11,7 @@ mod deciding;
 mod defining;
 mod facets;
 mod histories;
+mod lacking;
 mod meant;
 mod passages;
 mod patterns;

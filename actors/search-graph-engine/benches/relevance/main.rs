@@ -22,13 +22,13 @@ use search_core::passages::embedded_texts;
 use search_core::query::{SearchRequest, understand};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
-    Durability, FileState, IndexOptions, IndexSnapshot, LexicalResult, Nearness, Page,
+    Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LexicalResult, Nearness, Page,
     RerankedDocument, Reranker, Scope, SourceIndex, search_across, search_in,
 };
 use search_graph_engine::embedding::{
     DocumentEmbedding, Embedding, EmbeddingIndex, EmbeddingModel,
 };
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, said_otherwise};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
@@ -299,6 +299,25 @@ struct ByVectors<'s> {
     model: Option<(&'s Embedded, &'s Embedding)>,
 }
 
+impl ByVectors<'_> {
+    /// What each result has for terms that it lacks.
+    fn said_otherwise(&self, terms: &[(&str, u32)], results: &[LexicalResult]) -> Vec<f32> {
+        let Some(space) = self.space.filter(|_| self.model.is_none()) else {
+            return vec![0.0; results.len()];
+        };
+        let vectors = space.term_vectors(terms.iter().map(|(term, _)| *term));
+        let of_term = |lacked: &LackedTerm, key: &str| {
+            let cosine = space.cosine(vectors[lacked.term].as_ref()?, key)?;
+            Some(lacked.weight * said_otherwise(cosine))
+        };
+        let of_result = |result: &LexicalResult| {
+            let lacks = result.lacks.iter();
+            lacks.filter_map(|one| of_term(one, &result.key)).sum()
+        };
+        results.iter().map(of_result).collect()
+    }
+}
+
 impl Reranker for ByVectors<'_> {
     fn rerank(
         &self,
@@ -316,18 +335,22 @@ impl Reranker for ByVectors<'_> {
         if let Some((embedded, query)) = self.model.filter(|_| !results.is_empty()) {
             near.extend(embedded.index.scan(query, SCAN_DEPTH));
         }
-        let lexical = results.iter().map(|one| (one.key.as_str(), one.score));
-        let mut known: Vec<(&str, f32)> = lexical.collect();
-        let mut found: HashSet<&str> = known.iter().map(|(key, _)| *key).collect();
+        let lexical = results
+            .iter()
+            .zip(self.said_otherwise(terms, results))
+            .map(|(one, otherwise)| (one.key.as_str(), one.score, otherwise));
+        let mut known: Vec<(&str, f32, f32)> = lexical.collect();
+        let mut found: HashSet<&str> = known.iter().map(|(key, ..)| *key).collect();
         for one in &near {
             if found.insert(&one.key) {
-                known.push((&one.key, 0.0));
+                known.push((&one.key, 0.0, 0.0));
             }
         }
         let weights = self.model.map_or(VectorWeights::LEARNT, |(m, _)| m.weights);
-        let candidates = known.iter().map(|(key, lexical)| Candidate {
+        let candidates = known.iter().map(|(key, lexical, otherwise)| Candidate {
             key,
             lexical: *lexical,
+            otherwise: *otherwise,
             learnt: learnt
                 .as_ref()
                 .and_then(|(space, vector)| space.cosine(vector, key)),
@@ -343,6 +366,7 @@ impl Reranker for ByVectors<'_> {
             key: candidates[one.candidate].key.to_owned(),
             score: one.score,
             lexical_part: one.lexical_part,
+            otherwise_part: one.otherwise_part,
             concept_part: one.vector_part,
             vector_weight: one.vector_weight,
             vectors: self

@@ -126,6 +126,17 @@ impl ConceptSpace {
         self.words.query_vector(terms)
     }
 
+    /// The direction of each term by itself; `None` for those that are not known.
+    #[must_use]
+    pub fn term_vectors<'t>(
+        &self,
+        terms: impl IntoIterator<Item = &'t str>,
+    ) -> Vec<Option<ConceptVector>> {
+        let terms = terms.into_iter();
+        let vector = |term| self.words.find(term).and(self.query_vector([(term, 1)]));
+        terms.map(vector).collect()
+    }
+
     /// The direction of a document, from its terms in any order. Unknown terms are left out.
     #[must_use]
     pub fn document_vector<T: AsRef<str>>(

@@ -57,7 +57,8 @@ pub(super) fn of_no_passages(fusion: Option<&Fusion>, passages: PassageScore) ->
     match fusion {
         None => -passages.change,
         Some(fusion) if fusion.lexical_score > 0.0 => {
-            -passages.change * fusion.lexical_part / fusion.lexical_score
+            let of_words = fusion.lexical_part - fusion.otherwise_part;
+            -passages.change * of_words / fusion.lexical_score
         }
         Some(_) => 0.0,
     }

@@ -1,0 +1,57 @@
+//! Which of the terms that are looked for a result does not hold.
+
+use search_core::query::ParsedQuery;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, TantivyError};
+
+use super::error::IndexError;
+use super::lexical::{LexicalMatches, Terms};
+use super::pool::Candidate;
+use super::rerank::LackedTerm;
+use super::snapshot::IndexSnapshot;
+
+/// The terms that each candidate does not hold, numbered among those of the query that rank. Terms
+/// that no document holds are not among them: nothing is known of what they mean.
+pub(super) fn lacked_terms(
+    sources: &[IndexSnapshot],
+    query: &ParsedQuery,
+    outcome: &LexicalMatches,
+    candidates: &[Candidate],
+) -> Result<Vec<Vec<LackedTerm>>, IndexError> {
+    let mut lacked = vec![Vec::new(); candidates.len()];
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_unstable_by_key(|&at| candidates[at].place());
+    let segment = |at: usize| (candidates[at].source, candidates[at].segment);
+    for group in order.chunk_by(|a, b| segment(*a) == segment(*b)) {
+        let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();
+        let (source, segment) = segment(group[0]);
+        let view = &sources[source as usize].segments()[segment as usize];
+        let infos = outcome.infos.get(Terms::place_of(sources, source, segment));
+        let ranking = query.terms().iter().enumerate();
+        let ranking = ranking.filter(|(_, term)| term.count > 0);
+        for (term, (place, _)) in ranking.enumerate() {
+            let weight = outcome.term_weights.get(place).copied().unwrap_or(0.0);
+            if weight <= 0.0 {
+                continue;
+            }
+            let info = infos.and_then(|infos| infos.get(place)?.as_ref());
+            let postings = info.map(|info| {
+                let option = IndexRecordOption::Basic;
+                view.text.read_postings_from_terminfo(info, option)
+            });
+            let mut postings = postings.transpose().map_err(TantivyError::from)?;
+            for (&at, &document) in group.iter().zip(&documents) {
+                let is_held = postings.as_mut().is_some_and(|postings| {
+                    if postings.doc() < document {
+                        postings.seek(document);
+                    }
+                    postings.doc() == document
+                });
+                if !is_held {
+                    lacked[at].push(LackedTerm { term, weight });
+                }
+            }
+        }
+    }
+    Ok(lacked)
+}
