@@ -46,7 +46,7 @@ impl Election for Table {
         Ok(*self.beside.lock())
     }
 
-    fn tell_settings(&self) -> Result<(), String> {
+    fn broadcast_settings_reload(&self) -> Result<(), String> {
         Ok(())
     }
 
@@ -199,14 +199,17 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         };
         let mut stage = Stage::start(free.clone());
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
-        assert_eq!(stage.control.on(RoleEvent::Took(5)), RoleAction::StartTree);
+        assert_eq!(
+            stage.control.apply(RoleEvent::Took(5)),
+            RoleAction::StartTree
+        );
         assert_eq!(stage.control.role(), ReplicaRole::Standby);
         assert!(stage.control.status().starting);
-        stage.control.on(RoleEvent::TreeStarted);
+        stage.control.apply(RoleEvent::TreeStarted);
         assert_eq!(stage.control.role(), ReplicaRole::Leader);
         assert_eq!(stage.control.drain(false).await, Ok(()));
-        stage.control.on(RoleEvent::DrainAsked);
-        stage.control.on(RoleEvent::TreeEnded);
+        stage.control.apply(RoleEvent::DrainAsked);
+        stage.control.apply(RoleEvent::TreeEnded);
         *stage.table.row.lock() = Ok(Leadership {
             epoch: 5,
             ..free.clone()
@@ -227,16 +230,16 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
 fn i18_a_request_to_hand_over_is_for_one_leadership() {
     actix::System::new().block_on(async {
         let control = RoleControl::new("own:1");
-        control.on(RoleEvent::Took(5));
-        control.on(RoleEvent::TreeStarted);
+        control.apply(RoleEvent::Took(5));
+        control.apply(RoleEvent::TreeStarted);
         let (first, second) = tokio::join!(control.drain(true), control.drain(true));
         assert_eq!((first, second), (Ok(()), Ok(())));
         control.drain_asked().await;
-        control.on(RoleEvent::DrainAsked);
+        control.apply(RoleEvent::DrainAsked);
         assert_eq!(control.drain(true).await, Err(DrainRefusal::NotLeading));
-        control.on(RoleEvent::TreeEnded);
-        control.on(RoleEvent::Took(7));
-        control.on(RoleEvent::TreeStarted);
+        control.apply(RoleEvent::TreeEnded);
+        control.apply(RoleEvent::Took(7));
+        control.apply(RoleEvent::TreeStarted);
         let asked = tokio::time::timeout(Duration::from_millis(200), control.drain_asked());
         assert!(asked.await.is_err(), "nobody has asked this leader");
         assert_eq!(control.drain(true).await, Ok(()));
@@ -293,9 +296,9 @@ fn i18_a_store_that_was_moved_is_not_waited_for() {
 fn i18_a_leader_hands_over_to_those_only_that_say_nothing_is_wrong_with_them() {
     actix::System::new().block_on(async {
         let stage = Stage::start(held(Duration::ZERO));
-        let control = RoleControl::beside("own:1", stage.table.clone());
-        control.on(RoleEvent::Took(5));
-        control.on(RoleEvent::TreeStarted);
+        let control = RoleControl::with_standbys("own:1", stage.table.clone());
+        control.apply(RoleEvent::Took(5));
+        control.apply(RoleEvent::TreeStarted);
         for (all, fit, expected) in [
             (0, 0, Err(DrainRefusal::NobodyBeside)),
             (2, 0, Err(DrainRefusal::NobodyFit)),

@@ -25,7 +25,7 @@ pub(crate) struct Ask<'a> {
 impl Ask<'_> {
     /// The part of a connection.
     pub(crate) fn part(&self) -> RestResult<Part> {
-        Part::of(&self.args, self.counts, self.nodes)
+        Part::parse(&self.args, self.counts, self.nodes)
     }
 
     /// The words of `query`, in small letters; nothing: it is not given.
@@ -68,11 +68,11 @@ impl Ask<'_> {
     /// What stands at the first of these places, split by `|`. Lists say less than the thing
     /// itself: it is read where nothing stands there.
     pub(crate) async fn value(&self, places: &str) -> RestResult<Value> {
-        if let Some(found) = at(self.of, places) {
+        if let Some(found) = value_at(self.of, places) {
             return Ok(found);
         }
-        let whole = whole(self.session, self.kind, self.of).await?;
-        let found = whole.and_then(|whole| at(&whole.body, places));
+        let whole = fetch_whole(self.session, self.kind, self.of).await?;
+        let found = whole.and_then(|whole| value_at(&whole.body, places));
         Ok(found.unwrap_or_default())
     }
 
@@ -94,7 +94,7 @@ pub(crate) fn id(session: &Session, kind: &str, key: impl Into<String>) -> Value
 }
 
 /// What stands at the first of these places; places that are not there are passed over.
-pub(crate) fn at(value: &Value, places: &str) -> Option<Value> {
+pub(crate) fn value_at(value: &Value, places: &str) -> Option<Value> {
     let mut found = places.split('|').filter_map(|place| value.pointer(place));
     let first = found.next()?;
     // Forges leave empty what they do not have.
@@ -105,7 +105,11 @@ pub(crate) fn at(value: &Value, places: &str) -> Option<Value> {
 }
 
 /// A thing as REST gives it when it is asked for by itself; nothing: there is no such call.
-async fn whole(session: &Session, kind: &str, of: &Value) -> RestResult<Option<Arc<RestAnswer>>> {
+async fn fetch_whole(
+    session: &Session,
+    kind: &str,
+    of: &Value,
+) -> RestResult<Option<Arc<RestAnswer>>> {
     let path = match kind {
         "PullRequest" => {
             let number = of["number"].as_u64().unwrap_or_default();

@@ -49,7 +49,7 @@ impl Budget {
     }
 
     /// Counts items that are looked through.
-    pub(crate) fn look_through(&self, items: usize) -> Result<(), RestFailure> {
+    pub(crate) fn count_items(&self, items: usize) -> Result<(), RestFailure> {
         let what = "items that are looked through";
         spent(&self.looked_through, items, MAX_ITEMS, what)
     }

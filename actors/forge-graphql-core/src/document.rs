@@ -89,7 +89,7 @@ impl GraphQl {
                 }
                 let mut moved = false;
                 while let Poll::Ready(Some(request)) = waiting.poll_next_unpin(context) {
-                    calls.push(made(rest, request));
+                    calls.push(execute(rest, request));
                     moved = true;
                 }
                 while let Poll::Ready(Some(())) = calls.poll_next_unpin(context) {
@@ -100,11 +100,11 @@ impl GraphQl {
                 }
             }
         });
-        shown(response.await)
+        to_json(response.await)
     }
 }
 
-async fn made(rest: &impl Rest, request: Request) {
+async fn execute(rest: &impl Rest, request: Request) {
     // Whoever asked may have given up.
     match request {
         Request::Call(call, reply) => {
@@ -121,7 +121,7 @@ fn refused(message: &str) -> Value {
 }
 
 /// The answer in GitHub's shape: `type` stands beside the message.
-fn shown(response: Response) -> Value {
+fn to_json(response: Response) -> Value {
     let mut answer = Map::new();
     let errors: Vec<Value> = response.errors.iter().map(error).collect();
     let data = response.data.into_json().unwrap_or_default();

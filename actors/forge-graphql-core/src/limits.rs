@@ -42,11 +42,11 @@ pub(crate) fn parsed(query: &str) -> Result<ExecutableDocument, String> {
     let mut fields = 0_usize;
     for (_, operation) in document.operations.iter() {
         let all = &operation.node.selection_set.node;
-        fields = fields.saturating_add(walk.fits(all)?.fields);
+        fields = fields.saturating_add(walk.check_size(all)?.fields);
     }
     // Those that nothing spreads are walked through as well.
     for fragment in document.fragments.values() {
-        walk.fits(&fragment.node.selection_set.node)?;
+        walk.check_size(&fragment.node.selection_set.node)?;
     }
     if fields > MAX_FIELDS {
         return Err(too_many());
@@ -127,7 +127,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// The size, where it is none too large.
-    fn fits(&mut self, all: &'a SelectionSet) -> Result<Size, String> {
+    fn check_size(&mut self, all: &'a SelectionSet) -> Result<Size, String> {
         let size = self.size(all, 0)?;
         if size.fields > MAX_FIELDS {
             return Err(too_many());

@@ -25,7 +25,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn of(args: &Value, counts: bool, nodes: bool) -> RestResult<Self> {
+    pub(crate) fn parse(args: &Value, counts: bool, nodes: bool) -> RestResult<Self> {
         let number = |name: &str| match &args[name] {
             Value::Null => Ok(None),
             value => match value
@@ -142,7 +142,7 @@ impl List {
         self
     }
 
-    pub(crate) fn within(mut self, pointer: &'static str) -> Self {
+    pub(crate) fn with_pointer(mut self, pointer: &'static str) -> Self {
         self.within = pointer;
         self
     }
@@ -185,7 +185,7 @@ impl List {
         let answer = session.read(&self.path, &query).await?;
         let items = answer.body.pointer(self.within).and_then(Value::as_array);
         let items = items.map(Vec::as_slice).unwrap_or_default();
-        session.budget.look_through(items.len())?;
+        session.budget.count_items(items.len())?;
         let inner = answer.body.get("total_count").and_then(Value::as_u64);
         let by_pages = (size == 1).then_some(answer.last).flatten();
         let total = answer.total.or(inner).or(by_pages);

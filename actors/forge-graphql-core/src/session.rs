@@ -134,8 +134,8 @@ impl Session {
             let (reply, answer) = oneshot::channel();
             let sent = self.requests.unbounded_send(Request::Viewer(reply));
             async move {
-                sent.map_err(|_| gone())?;
-                answer.await.map_err(|_| gone())?
+                sent.map_err(|_| not_found())?;
+                answer.await.map_err(|_| not_found())?
             }
             .boxed()
             .shared()
@@ -170,7 +170,7 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         let sent = if self.made.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
             let sent = self.requests.unbounded_send(Request::Call(call, reply));
-            sent.map_err(|_| gone())
+            sent.map_err(|_| not_found())
         } else {
             Err(RestFailure::new(
                 429,
@@ -182,14 +182,14 @@ impl Session {
         let budget = Arc::clone(&self.budget);
         async move {
             sent?;
-            let answer = answer.await.map_err(|_| gone())??;
+            let answer = answer.await.map_err(|_| not_found())??;
             budget.keep(&answer.body)?;
             Ok(answer)
         }
     }
 }
 
-fn gone() -> RestFailure {
+fn not_found() -> RestFailure {
     RestFailure::new(503, "the document is no longer waited for")
 }
 

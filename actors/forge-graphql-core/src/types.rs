@@ -14,7 +14,7 @@ use async_graphql::parser::types::{
 };
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, at};
+use crate::ask::{Ask, value_at};
 use crate::limits::{MAX_DEPTH, MAX_FIELDS};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
@@ -177,7 +177,7 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
             arguments: Vec::new(),
             source: Source::Places(format!("/{field}")),
         };
-        made(row, shapes)
+        build_field(row, shapes)
     };
     let (connection, edge) = (format!("{base}Connection"), format!("{base}Edge"));
     let mut object = Object::new(&connection)
@@ -193,7 +193,7 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
             arguments: Vec::new(),
             source: Source::Places("/totalCount".to_owned()),
         };
-        object = object.field(made(count, shapes));
+        object = object.field(build_field(count, shapes));
     }
     let mut edge_object = Object::new(&edge)
         .field(row(&edge, "node", base))
@@ -249,10 +249,10 @@ fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Fiel
         arguments: typed(&definition.arguments),
         source,
     };
-    made(row, shapes)
+    build_field(row, shapes)
 }
 
-fn made(row: Row, shapes: &Arc<Shapes>) -> Field {
+fn build_field(row: Row, shapes: &Arc<Shapes>) -> Field {
     let (name, ty) = (row.field.clone(), output(&row.ty));
     let arguments = row.arguments.iter();
     let arguments = arguments.map(|(name, ty)| InputValue::new(name, input(ty)));
@@ -336,7 +336,7 @@ async fn found(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> Res
         },
         Source::Places(_) if row.field == "edges" => Ok(edges(of)),
         Source::Places(_) if row.field == "subject" => {
-            let found = at(of, "/subjectId").unwrap_or_default();
+            let found = value_at(of, "/subjectId").unwrap_or_default();
             let id = crate::ids::resolve_id(session, found.as_str().unwrap_or_default()).await?;
             crate::resolve::node(session, &id).await
         }

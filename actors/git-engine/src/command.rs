@@ -172,7 +172,7 @@ impl Call {
     /// One more argument; the first one brings the subcommand with it.
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.begin();
+        self.spawn();
         self.command.arg(argument);
         self
     }
@@ -180,7 +180,7 @@ impl Call {
     /// More arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.begin();
+        self.spawn();
         self.command.args(arguments);
         self
     }
@@ -201,7 +201,7 @@ impl Call {
 
     /// The longest it may take, where that is less than what all calls may.
     #[must_use]
-    pub fn within(mut self, limit: Duration) -> Self {
+    pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limits.time = self.limits.time.min(limit);
         self
     }
@@ -231,8 +231,8 @@ impl Call {
     ///
     /// # Errors
     /// When it cannot start, takes too long or prints too much.
-    pub(crate) fn ended(mut self) -> Result<CommandOutput, GitError> {
-        self.begin();
+    pub(crate) fn run_to_end(mut self) -> Result<CommandOutput, GitError> {
+        self.spawn();
         run(
             &mut self.command,
             &self.program,
@@ -249,7 +249,7 @@ impl Call {
     /// When it cannot start, fails, takes too long or prints too much.
     pub fn output(self) -> Result<Vec<u8>, GitError> {
         let what = self.what.clone();
-        let CommandOutput { status, out, err } = self.ended()?;
+        let CommandOutput { status, out, err } = self.run_to_end()?;
         if status.success() {
             return Ok(out);
         }
@@ -280,7 +280,7 @@ impl Call {
     /// As [`Call::text`].
     pub(crate) fn found(self) -> Result<Option<String>, GitError> {
         let what = self.what.clone();
-        let output = self.ended()?;
+        let output = self.run_to_end()?;
         let said = String::from_utf8_lossy(&output.out).into_owned();
         if output.status.success() {
             return Ok(Some(said));
@@ -297,11 +297,11 @@ impl Call {
 
     /// Starts it, for an output that is read while it runs. Its time is that of one read.
     pub(crate) fn session(mut self) -> Result<Session, GitError> {
-        self.begin();
+        self.spawn();
         Session::start(&mut self.command, &self.program, &self.what, self.limits)
     }
 
-    fn begin(&mut self) {
+    fn spawn(&mut self) {
         if !self.started {
             self.started = true;
             self.command.arg(&self.what);

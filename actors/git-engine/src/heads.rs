@@ -170,7 +170,7 @@ fn listed(
     patterns: &[&str],
     within: Duration,
 ) -> Result<String, GitError> {
-    let call = call("ls-remote").remote(remote).within(within);
+    let call = call("ls-remote").remote(remote).with_limit(within);
     let call = call.at_most(MAX_BYTES).arg("--quiet").args(options);
     let call = call.args(["--", remote.address()]);
     call.args(patterns).text()

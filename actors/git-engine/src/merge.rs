@@ -60,7 +60,7 @@ impl Mirror {
     ) -> Result<Result<String, Vec<String>>, GitError> {
         let call = self.call("merge-tree").at_most(MAX_OUTPUT);
         let call = call.args(["--write-tree", "--no-messages", "--name-only", "-z"]);
-        let ended = call.args([base.as_str(), head.as_str()]).ended()?;
+        let ended = call.args([base.as_str(), head.as_str()]).run_to_end()?;
         let said = String::from_utf8_lossy(&ended.out).into_owned();
         let mut said = said.split('\0').filter(|part| !part.is_empty());
         match (ended.status.code(), said.next()) {

@@ -99,7 +99,7 @@ impl Mirror {
     ///
     /// # Errors
     /// When git cannot run.
-    pub fn has(&self, commit: &CommitSha) -> Result<bool, GitError> {
+    pub fn has_commit(&self, commit: &CommitSha) -> Result<bool, GitError> {
         let object = format!("{}^{{commit}}", commit.as_str());
         match self.call("cat-file").args(["-e", &object]).output() {
             Ok(_) => Ok(true),
@@ -210,7 +210,7 @@ impl Mirror {
         depth: Depth,
     ) -> Result<(), GitError> {
         let _writing = self.lock.lock();
-        if self.has(commit)? {
+        if self.has_commit(commit)? {
             return Ok(());
         }
         // Kept by a reference, so that a clean-up by hand keeps it too.
@@ -222,7 +222,7 @@ impl Mirror {
             }
             first => first,
         };
-        if first.is_ok() && self.has(commit)? {
+        if first.is_ok() && self.has_commit(commit)? {
             return Ok(());
         }
         let Some(from) = from else {
@@ -230,7 +230,7 @@ impl Mirror {
         };
         let named = format!("+{}:refs/orrery/by-name/{}", from, commit.as_str());
         self.fetch_spec(remote, &named, depth)?;
-        if self.has(commit)? {
+        if self.has_commit(commit)? {
             Ok(())
         } else {
             Err(GitError::NoCommit(commit.as_str().to_owned()))
@@ -435,7 +435,7 @@ impl Mirror {
     ///
     /// # Errors
     /// When the commit is not here or the folder cannot be written.
-    pub fn lay_out(&self, commit: &CommitSha, folder: &Path) -> Result<(), GitError> {
+    pub fn extract(&self, commit: &CommitSha, folder: &Path) -> Result<(), GitError> {
         // git starts in the folder: what is relative to ours would lead elsewhere there.
         let absolute = |path: &Path| std::path::absolute(path).map_err(|e| GitError::io(path, e));
         let (folder, mirror) = (&absolute(folder)?, absolute(&self.folder)?);

@@ -63,7 +63,7 @@ impl Objects {
     /// # Errors
     /// When git cannot run, takes too long, or says something unexpected.
     pub fn blob(&self, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
-        let found = self.look_up(name, limit, Session::bytes)?;
+        let found = self.find(name, limit, Session::bytes)?;
         Ok(found.map_or_else(
             |nothing| nothing,
             |(id, bytes)| BlobLookup::Blob(Blob { id, bytes }),
@@ -80,7 +80,7 @@ impl Objects {
         limit: u64,
         into: &mut dyn Write,
     ) -> Result<BlobLookup, GitError> {
-        let found = self.look_up(name, limit, |session, size| session.copy(size, into))?;
+        let found = self.find(name, limit, |session, size| session.copy(size, into))?;
         let bytes = Vec::new();
         Ok(found.map_or_else(
             |nothing| nothing,
@@ -89,7 +89,7 @@ impl Objects {
     }
 
     /// Looks a file up and has its bytes taken; `Err` within where there is nothing to take.
-    fn look_up<T>(
+    fn find<T>(
         &self,
         name: &[u8],
         limit: u64,
@@ -107,12 +107,12 @@ impl Objects {
         let idle = self.idle.lock().pop();
         let mut session = match idle {
             Some((_, session)) => session,
-            None => self.begin()?,
+            None => self.start_session()?,
         };
         let head = match ask(&mut session, &name) {
             // One that waited may have been ended from outside meanwhile.
             Err(GitError::Unexpected { .. }) => {
-                session = self.begin()?;
+                session = self.start_session()?;
                 ask(&mut session, &name)?
             }
             head => head?,
@@ -149,8 +149,8 @@ impl Objects {
         self.idle.lock().retain(|(since, _)| since.elapsed() < most);
     }
 
-    fn begin(&self) -> Result<Session, GitError> {
-        let call = self.repository.call("cat-file").within(MAX_WAIT);
+    fn start_session(&self) -> Result<Session, GitError> {
+        let call = self.repository.call("cat-file").with_limit(MAX_WAIT);
         call.arg("--batch").session()
     }
 }
@@ -167,7 +167,7 @@ struct Head {
 fn ask(session: &mut Session, name: &[u8]) -> Result<Option<Head>, GitError> {
     let line = [name, b"\n"].concat();
     session.ask(&line)?;
-    let head = session.until(b'\n')?;
+    let head = session.read_until(b'\n')?;
     let head = head.ok_or_else(|| unexpected("it has ended"))?;
     let head = String::from_utf8_lossy(&head);
     let mut words = head.rsplit(' ');

@@ -160,7 +160,7 @@ impl Quarantine {
         let call = mirror
             .call("ls-remote")
             .remote(remote)
-            .within(DEFAULT_BRANCH_TIMEOUT);
+            .with_limit(DEFAULT_BRANCH_TIMEOUT);
         let listed = call
             .args(["--quiet", "--symref", "--", remote.address(), "HEAD"])
             .text()?;
@@ -197,7 +197,7 @@ impl Quarantine {
             None => call.arg("--advertise-refs"),
             Some(request) => call.input_file(request),
         };
-        let ended = call.arg(".").ended()?;
+        let ended = call.arg(".").run_to_end()?;
         self.succeeded("upload-pack", ended.status, &ended.err)
     }
 
@@ -224,7 +224,7 @@ impl Quarantine {
     pub fn take_pack(&self, pack: File, limit: u64) -> Result<(), GitError> {
         let call = self.call("index-pack").input_file(pack);
         let call = call.args(["--stdin", "--fix-thin", "--strict"]);
-        let ended = call.arg(format!("--max-input-size={limit}")).ended()?;
+        let ended = call.arg(format!("--max-input-size={limit}")).run_to_end()?;
         self.succeeded("index-pack", ended.status, &ended.err)
     }
 
@@ -385,7 +385,7 @@ impl Quarantine {
         let call = call.args(references.iter().map(lease));
         let moved = |one: &PushedRef<'_>| format!("{}:{}", one.target, one.reference);
         let call = call.args(["--", remote.address()]);
-        let ended = call.args(references.iter().map(moved)).ended()?;
+        let ended = call.args(references.iter().map(moved)).run_to_end()?;
         Ok(ForgeAnswer {
             is_success: ended.status.success(),
             porcelain: String::from_utf8_lossy(&ended.out).into_owned(),

@@ -238,7 +238,7 @@ impl Remote {
             && is_name
             && !self.pins.is_empty()
         {
-            let addresses: Vec<String> = self.pins.iter().map(shown).collect();
+            let addresses: Vec<String> = self.pins.iter().map(url_host).collect();
             settings.push(format!(
                 "http.curloptResolve={host}:{port}:{}",
                 addresses.join(",")
@@ -267,7 +267,7 @@ const SSH_PORT: u16 = 22;
 const HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \"$ORRERY_GIT_USER\" \"$ORRERY_GIT_TOKEN\"; }; f";
 
 /// curl wants IPv6 addresses in brackets.
-fn shown(address: &IpAddr) -> String {
+fn url_host(address: &IpAddr) -> String {
     match address {
         IpAddr::V4(four) => four.to_string(),
         IpAddr::V6(six) => format!("[{six}]"),

@@ -227,7 +227,7 @@ impl Iterator for TreeItems {
 
     fn next(&mut self) -> Option<Self::Item> {
         following(&mut self.0, |session| {
-            let Some(line) = session.until(0)? else {
+            let Some(line) = session.read_until(0)? else {
                 return Ok(None);
             };
             let item = tree_item(&line).ok_or_else(|| unexpected("ls-tree", &line))?;
@@ -241,10 +241,10 @@ impl Iterator for TreeChanges {
 
     fn next(&mut self) -> Option<Self::Item> {
         following(&mut self.0, |session| {
-            let Some(head) = session.until(0)? else {
+            let Some(head) = session.read_until(0)? else {
                 return Ok(None);
             };
-            let path = session.until(0)?;
+            let path = session.read_until(0)?;
             let change = path.and_then(|path| tree_change(&head, path));
             Ok(Some(change.ok_or_else(|| unexpected("diff-tree", &head))?))
         })

@@ -89,7 +89,7 @@ impl Session {
     }
 
     /// All up to the next `end`, without it; `None` at the end of its output.
-    pub(crate) fn until(&mut self, end: u8) -> Result<Option<Vec<u8>>, GitError> {
+    pub(crate) fn read_until(&mut self, end: u8) -> Result<Option<Vec<u8>>, GitError> {
         let mut bytes = Vec::new();
         let read = self.out.read_until(end, &mut bytes);
         match read {

@@ -37,7 +37,7 @@ impl TrackedFiles {
     /// The index of the work tree at `folder`, which holds `.git`: a folder, or a file that leads
     /// to one, as linked work trees and submodules have it. `None` where there is none.
     #[must_use]
-    pub fn of(folder: &Path) -> Option<Self> {
+    pub fn load(folder: &Path) -> Option<Self> {
         let dot_git = folder.join(".git");
         let kind = dot_git.symlink_metadata().ok()?.file_type();
         if kind.is_dir() {
@@ -65,7 +65,7 @@ impl TrackedFiles {
     ///
     /// # Errors
     /// The index cannot be read, or is of a kind that is not known.
-    pub fn each(&self, mut found: impl FnMut(&Path)) -> io::Result<()> {
+    pub fn visit_all(&self, mut found: impl FnMut(&Path)) -> io::Result<()> {
         let shared = self.read(&self.git_folder.join(Self::INDEX), &mut found)?;
         match shared {
             Some(name) => self.read(&self.git_folder.join(name), &mut found).map(drop),
@@ -104,10 +104,10 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() {
         return Ok(file);
     }
-    Err(wrong("not a file"))
+    Err(invalid_index("not a file"))
 }
 
-fn wrong(what: &str) -> io::Error {
+fn invalid_index(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
@@ -130,7 +130,7 @@ impl Reader {
         bytes.read_exact(&mut head)?;
         let (version, entries) = (number(&head[4..8]), number(&head[8..12]));
         if !head.starts_with(b"DIRC") || !(2..=4).contains(&version) {
-            return Err(wrong("no index of git that is known"));
+            return Err(invalid_index("no index of git that is known"));
         }
         Ok(Self {
             bytes,
@@ -146,7 +146,7 @@ impl Reader {
         for _ in 0..self.entries {
             let (mode, length) = self.entry()?;
             if length != 0xfff && length != self.path.len() {
-                return Err(wrong("an entry of another length"));
+                return Err(invalid_index("an entry of another length"));
             }
             let is_file = mode & 0o170_000 == 0o100_000;
             // Those of a shared index that are replaced have no name.
@@ -172,7 +172,8 @@ impl Reader {
         if self.version == 4 {
             let dropped = self.varint()?;
             let kept = self.path.len().checked_sub(dropped);
-            let kept = kept.ok_or_else(|| wrong("an entry that keeps more than there is"))?;
+            let kept =
+                kept.ok_or_else(|| invalid_index("an entry that keeps more than there is"))?;
             self.path.truncate(kept);
         } else {
             self.path.clear();
@@ -182,7 +183,7 @@ impl Reader {
             .take(limit)
             .read_until(0, &mut self.path)?;
         if self.path.pop() != Some(0) || self.path.len() > MAX_PATH_BYTES {
-            return Err(wrong("a path without an end"));
+            return Err(invalid_index("a path without an end"));
         }
         if self.version < 4 {
             // One NUL is read; more of them fill up to a multiple of eight.
@@ -210,7 +211,7 @@ impl Reader {
                 .and_then(|value| value.checked_mul(128))
                 .map(|value| value | usize::from(byte & 0x7f))
                 .filter(|value| *value <= MAX_PATH_BYTES)
-                .ok_or_else(|| wrong("a number too large"))?;
+                .ok_or_else(|| invalid_index("a number too large"))?;
         }
         Ok(value)
     }
@@ -281,8 +282,8 @@ mod tests {
         std::fs::create_dir(folder.path().join(".git"))?;
         std::fs::write(folder.path().join(".git/index"), bytes)?;
         let mut paths = Vec::new();
-        let tracked = TrackedFiles::of(folder.path()).expect("a work tree");
-        tracked.each(|path| paths.push(path.display().to_string()))?;
+        let tracked = TrackedFiles::load(folder.path()).expect("a work tree");
+        tracked.visit_all(|path| paths.push(path.display().to_string()))?;
         Ok(paths)
     }
 

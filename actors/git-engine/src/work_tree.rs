@@ -112,7 +112,7 @@ impl WorkTree {
     /// When it cannot be reached, refuses, or has no such commit.
     pub fn fetch_from_remote(&self, remote: &Remote, wanted: &Fetch<'_>) -> Result<(), GitError> {
         let first = self.fetch(Origin::Remote(remote), wanted);
-        if first.is_ok() && self.has(wanted.commit)? {
+        if first.is_ok() && self.has_commit(wanted.commit)? {
             return Ok(());
         }
         if let Err(error @ (GitError::TimedOut { .. } | GitError::FetchTooLarge { .. })) = first {
@@ -129,7 +129,7 @@ impl WorkTree {
         }
         let by_name = self.fetch_specs(Origin::Remote(remote), &specs, Depth::Full);
         match (by_name, first) {
-            (Ok(()), _) if self.has(wanted.commit)? => Ok(()),
+            (Ok(()), _) if self.has_commit(wanted.commit)? => Ok(()),
             (Ok(()), Err(error)) | (Err(_), Err(error)) => Err(error),
             (Err(error), Ok(())) => Err(error),
             (Ok(()), Ok(())) => Err(GitError::NoCommit(wanted.commit.as_str().to_owned())),
@@ -186,7 +186,7 @@ impl WorkTree {
         fetched.map(drop).map_err(|error| self.git.refined(error))
     }
 
-    fn has(&self, commit: &CommitSha) -> Result<bool, GitError> {
+    fn has_commit(&self, commit: &CommitSha) -> Result<bool, GitError> {
         let object = format!("{}^{{commit}}", commit.as_str());
         match self.call("cat-file").args(["-e", &object]).output() {
             Ok(_) => Ok(true),

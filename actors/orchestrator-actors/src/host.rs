@@ -78,7 +78,7 @@ impl WorktreeRoots {
     }
 
     /// The worktrees below this root.
-    pub(crate) fn at(&self, root: &Path) -> Result<Worktrees, String> {
+    pub(crate) fn worktrees(&self, root: &Path) -> Result<Worktrees, String> {
         let mut known = self.known.lock();
         if let Some(worktrees) = known.get(root) {
             return Ok(worktrees.clone());

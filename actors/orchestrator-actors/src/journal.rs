@@ -107,7 +107,7 @@ pub struct Entry {
 
 impl Entry {
     /// An event of a run.
-    pub fn of(run: &Run, event: JournalEvent) -> Self {
+    pub fn new(run: &Run, event: JournalEvent) -> Self {
         Self {
             event,
             run: Some(run.id.to_string()),

@@ -77,7 +77,7 @@ struct Loader {
 type Refusal = (String, &'static str);
 
 impl Loader {
-    fn shown(&self, path: &Path) -> String {
+    fn display_path(&self, path: &Path) -> String {
         path.strip_prefix(&self.folder)
             .unwrap_or(path)
             .display()
@@ -85,7 +85,7 @@ impl Loader {
     }
 
     fn problem(&mut self, path: &Path, (message, help): Refusal, warning: bool) {
-        let name = self.shown(path);
+        let name = self.display_path(path);
         self.problems.push(FileProblem {
             name,
             message,
@@ -97,7 +97,7 @@ impl Loader {
 
     fn file(&mut self, path: &Path) -> Option<ConfigFile> {
         match read_within(path) {
-            Ok(bytes) => Some(ConfigFile::new(self.shown(path), bytes)),
+            Ok(bytes) => Some(ConfigFile::new(self.display_path(path), bytes)),
             Err(refusal) => {
                 self.problem(path, refusal, false);
                 None
@@ -129,7 +129,7 @@ impl Loader {
             false => "let its user have it with mode 600: it holds secrets",
         };
         self.problems.push(FileProblem {
-            name: self.shown(path),
+            name: self.display_path(path),
             message: format!("other users of this machine can read the file (mode {mode:03o})"),
             help: help.to_owned(),
             warning: true,

@@ -32,16 +32,16 @@ impl Actor for LogCollector {
         let collector = self.clone();
         let mut state = TendState::default();
         start_rounds(ctx, (FirstRound::AtOnce, INTERVAL), async move || {
-            state = collector.look(std::mem::take(&mut state)).await;
+            state = collector.collect(std::mem::take(&mut state)).await;
         });
     }
 }
 
 impl LogCollector {
-    async fn look(&self, mut state: TendState) -> TendState {
+    async fn collect(&self, mut state: TendState) -> TendState {
         let own = self.clone();
         let looked = tokio::task::spawn_blocking(move || {
-            own.logs.tend(&own.ledger, &own.runs.ids(), &mut state);
+            own.logs.maintain(&own.ledger, &own.runs.ids(), &mut state);
             state
         });
         looked.await.unwrap_or_default()

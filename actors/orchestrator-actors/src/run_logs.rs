@@ -74,10 +74,10 @@ impl RunLogs {
             SharedFiles::open(&data, objects, store, FILES)
         };
         let files = config.objects.as_ref().map(open).transpose()?;
-        Ok(Self::of(data, files))
+        Ok(Self::new(data, files))
     }
 
-    fn of(data: PathBuf, files: Option<SharedFiles>) -> Self {
+    fn new(data: PathBuf, files: Option<SharedFiles>) -> Self {
         Self {
             inner: Arc::new(Inner {
                 data,
@@ -226,7 +226,7 @@ pub fn file_migration(config: &Config, leave_damaged: bool) -> Option<FileMigrat
 /// Makes the log of a run a directory that needs no storage.
 fn bring(files: &SharedFiles, key: &FileKey, file: &SharedFile) -> io::Result<()> {
     let run = &key.1;
-    let logs = RunLogs::of(files.data().to_owned(), Some(files.clone()));
+    let logs = RunLogs::new(files.data().to_owned(), Some(files.clone()));
     logs.fetch(run)?;
     let directory = logs.directory(run);
     for entry in std::fs::read_dir(&directory)? {

@@ -33,12 +33,12 @@ impl Actor for VmCollector {
     fn started(&mut self, ctx: &mut Self::Context) {
         let collector = self.clone();
         // Each host by itself: one that says nothing holds up no other.
-        let looks = self.hosts.clone().tend(move |index| {
+        let looks = self.hosts.clone().run_for_each(move |index| {
             let collector = collector.clone();
             async move {
                 loop {
                     tokio::time::sleep(INTERVAL).await;
-                    collector.look(index).await;
+                    collector.collect_host(index).await;
                 }
             }
         });
@@ -48,7 +48,7 @@ impl Actor for VmCollector {
 
 impl VmCollector {
     /// Looks at the VMs of one host. That it does not answer is for its watcher to say.
-    async fn look(&self, index: usize) {
+    async fn collect_host(&self, index: usize) {
         let vmm = self.hosts.client(index);
         for vm in vmm.list().await.unwrap_or_default() {
             let Some(run) = vm.owner.as_deref().and_then(run_of) else {

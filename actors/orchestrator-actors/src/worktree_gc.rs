@@ -100,7 +100,7 @@ async fn collect(ledger: &Ledger, roots: WorktreeRoots) -> usize {
 /// Tidies the mirrors of all projects, one after the other.
 fn tidy_mirrors(config: &Config, roots: &WorktreeRoots) {
     for (project, spec) in &config.projects {
-        let Ok(worktrees) = roots.at(&spec.worktree_root) else {
+        let Ok(worktrees) = roots.worktrees(&spec.worktree_root) else {
             continue;
         };
         if !worktrees.has_mirror(project) {
@@ -132,7 +132,7 @@ fn collect_on_disk(config: &Config, roots: &WorktreeRoots, runs: &[Run]) -> Vec<
     }
     let mut gone = Vec::new();
     for ((root, repository), runs) in by_root {
-        let Ok(worktrees) = roots.at(root) else {
+        let Ok(worktrees) = roots.worktrees(root) else {
             continue;
         };
         let by_name: BTreeMap<String, WorktreeRun> = runs
@@ -182,7 +182,7 @@ fn state(worktrees: &Worktrees, repository: &std::path::Path, run: &Run) -> Work
     let Ok(start) = start else {
         return WorktreeRun::Unknown;
     };
-    Worktree::known(worktrees, repository, &purpose, start)
+    Worktree::find(worktrees, repository, &purpose, start)
         .map_or(WorktreeRun::Unknown, WorktreeRun::Ended)
 }
 

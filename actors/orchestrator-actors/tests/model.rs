@@ -251,7 +251,7 @@ impl World {
 
     fn start(&mut self, run: &RunId) {
         let id = run.clone();
-        if self.write(move |txn| ledger::begin(txn, &id)).is_some() {
+        if self.write(move |txn| ledger::start_run(txn, &id)).is_some() {
             self.active.insert(run.clone());
             *self.started.entry(run.clone()).or_default() += 1;
         }

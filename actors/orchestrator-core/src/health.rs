@@ -55,7 +55,7 @@ impl Breaker {
 
     /// A run ended. Ends that say nothing about the provider change nothing.
     #[must_use]
-    pub fn ended(self, settings: Provider, class: ExitClass, now: Millis) -> Self {
+    pub fn record_end(self, settings: Provider, class: ExitClass, now: Millis) -> Self {
         let open = Self::Open {
             until: now.saturating_add(millis(settings)),
         };
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn a_circuit_opens_tries_and_closes() {
         let failure = ExitClass::RateLimit;
-        let one = Breaker::default().ended(SETTINGS, failure, 0);
+        let one = Breaker::default().record_end(SETTINGS, failure, 0);
         assert!(one.allows(SETTINGS, 0));
-        let open = one.ended(SETTINGS, failure, 1000);
+        let open = one.record_end(SETTINGS, failure, 1000);
         assert_eq!(open, Breaker::Open { until: 11_000 });
         assert!(!open.allows(SETTINGS, 10_999));
         assert!(open.allows(SETTINGS, 11_000));
@@ -169,15 +169,15 @@ mod tests {
             "a trial that never ends is given up"
         );
         assert_eq!(
-            trial.ended(SETTINGS, ExitClass::TestFailure, 12_000),
+            trial.record_end(SETTINGS, ExitClass::TestFailure, 12_000),
             Breaker::Open { until: 12_000 }
         );
         assert_eq!(
-            trial.ended(SETTINGS, failure, 12_000),
+            trial.record_end(SETTINGS, failure, 12_000),
             Breaker::Open { until: 22_000 }
         );
         assert_eq!(
-            trial.ended(SETTINGS, ExitClass::Success, 12_000),
+            trial.record_end(SETTINGS, ExitClass::Success, 12_000),
             Breaker::default()
         );
     }

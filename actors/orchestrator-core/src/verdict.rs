@@ -85,7 +85,7 @@ pub fn find(output: &str, run: &Run, source: VerdictSource<'_>) -> (Option<Verdi
         return (Some(refused(why.to_owned())), None);
     }
     let cost = block.cost_cents;
-    (Some(judge(&block, run)), cost)
+    (Some(evaluate(&block, run)), cost)
 }
 
 /// The last block of an output.
@@ -113,7 +113,7 @@ fn last_block(output: &str) -> LastBlock<'_> {
     }
 }
 
-fn judge(block: &Block, run: &Run) -> Verdict {
+fn evaluate(block: &Block, run: &Run) -> Verdict {
     if block.agent != run.agent.as_str() {
         return refused(format!(
             "its block is about agent {:?}",

@@ -372,7 +372,7 @@ fn t3_nothing_of_another_repository_is_brought_in() {
             settled.is_err() || settled.is_ok_and(|settled| !settled.changed),
             "{name}"
         );
-        assert!(!mirror.has(&sha).unwrap(), "{name}");
+        assert!(!mirror.has_commit(&sha).unwrap(), "{name}");
         let branch = format!("checkout/.git/refs/heads/orch/developer/run-{name}");
         assert!(!ground.path(&branch).exists(), "{name}");
     }

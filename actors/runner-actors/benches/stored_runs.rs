@@ -145,10 +145,10 @@ fn fill(data: &Path, runs: usize, (record, event, log): (&RunRecord, &StoredEven
         let stored = store.write_blocking(move |rows| {
             for record in &some {
                 let body = rows.append(&Blob::new(vec![b' '; BODY_BYTES].into()))?;
-                let event = JsonRow::of(&event);
+                let event = JsonRow::new(&event);
                 rows.put(&ARRIVALS, &record.id, &ArrivalRow { body, event })?;
                 let row = RunRow {
-                    record: JsonRow::of(record),
+                    record: JsonRow::new(record),
                     trigger: None,
                 };
                 rows.put(&RUNS, &record.id, &row)?;
@@ -198,7 +198,7 @@ async fn pages(runner: &Runner, filter: RunFilter, expected: usize, what: &str) 
     for _ in 0..PAGES {
         let page = runner.view.page(filter.clone(), None, 50).await.unwrap();
         assert_eq!(page.runs.len(), expected);
-        let runs: Vec<RunRecord> = page.runs.into_iter().map(RunRecord::shown).collect();
+        let runs: Vec<RunRecord> = page.runs.into_iter().map(RunRecord::for_display).collect();
         bytes = serde_json::to_vec(&runs).unwrap().len();
     }
     let each = |time: Duration| (time / PAGES).as_secs_f64() * 1000.0;

@@ -142,7 +142,7 @@ impl ArtifactStore {
 
     /// Within these limits, instead of the usual ones.
     #[must_use]
-    pub(crate) fn within(self, limits: ArtifactLimits) -> Self {
+    pub(crate) fn with_limits(self, limits: ArtifactLimits) -> Self {
         Self { limits, ..self }
     }
 
@@ -248,7 +248,7 @@ impl ArtifactStore {
         all.retain(|entry| entry.about.is_expired(now));
         let (mut faults, mut removed) = (FirstFault::default(), 0);
         for entry in &all {
-            removed += usize::from(faults.note(self.tars.remove(entry)).is_some());
+            removed += usize::from(faults.record(self.tars.remove(entry)).is_some());
         }
         faults.end().map(|()| removed)
     }

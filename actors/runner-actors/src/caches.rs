@@ -88,7 +88,7 @@ impl CacheStore {
 
     /// With so many bytes for one at most, instead of the usual ones.
     #[must_use]
-    pub(crate) fn within(self, most: u64) -> Self {
+    pub(crate) fn with_max_entry_bytes(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
@@ -107,7 +107,7 @@ impl CacheStore {
     }
 
     /// Whether the scope has an entry of exactly this key.
-    pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> std::io::Result<bool> {
+    pub(crate) fn contains(&self, scope: &CacheScope, key: &str) -> std::io::Result<bool> {
         self.has_of(scope, key, None)
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn learn_app(rows: &mut WriteTxn<'_>, login: &str) -> Result<(), Stor
 }
 
 /// Notes a call that is about to be made.
-pub(crate) fn note(
+pub(crate) fn record_call(
     rows: &mut WriteTxn<'_>,
     repository: &str,
     call: NotedCall,
@@ -90,7 +90,10 @@ pub(crate) fn settle(
 }
 
 /// The calls of a repository.
-pub(crate) fn of(rows: &mut impl ReadRows, repository: &str) -> Result<Vec<NotedCall>, StoreError> {
+pub(crate) fn list_calls(
+    rows: &mut impl ReadRows,
+    repository: &str,
+) -> Result<Vec<NotedCall>, StoreError> {
     let repository = repository.to_lowercase();
     let calls = rows.below(&CALLED, &repository, None, MAX_READ)?;
     Ok(calls.into_iter().map(|(_, row)| row.call).collect())
@@ -149,7 +152,7 @@ pub(crate) struct NotedEvent {
 
 impl NotedEvent {
     /// The event of a run; nothing where no call of a job causes such events.
-    pub(crate) fn of(event: &StoredEvent, record: &RunRecord) -> Option<Self> {
+    pub(crate) fn from_event(event: &StoredEvent, record: &RunRecord) -> Option<Self> {
         let kind = event.kind();
         let is_pull = matches!(kind, EventKind::PullRequest | EventKind::PullRequestTarget);
         let moves = matches!(
@@ -216,7 +219,7 @@ mod tests {
 
     fn call(at_ms: u64) -> NotedCall {
         let path = "/repos/Acme/Rocket/contents/a";
-        let causing = CausingCall::of("PUT", path, b"{}").unwrap();
+        let causing = CausingCall::parse("PUT", path, b"{}").unwrap();
         NotedCall {
             at_ms,
             until_ms: Some(at_ms + 60_000),
@@ -240,7 +243,7 @@ mod tests {
         for (of, own) in [("Acme/Rocket", Some("x")), ("eve/rocket", None)] {
             let event = event.clone().with_payload(&payload(of));
             let record = RunRecord::received(&event, "d-1".to_owned());
-            let noted = NotedEvent::of(&event, &record).unwrap();
+            let noted = NotedEvent::from_event(&event, &record).unwrap();
             assert_eq!(noted.commits(), [&head]);
             assert_eq!(noted.references, ["refs/heads/x"]);
             assert_eq!(noted.head_branch.as_deref(), own);
@@ -252,12 +255,17 @@ mod tests {
     fn i17_calls_are_noted_settled_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path(), &Options::new("test")).unwrap();
-        let note = |at_ms: u64| {
-            let noted = store.write_blocking(move |rows| note(rows, "Acme/Rocket", call(at_ms)));
+        let record = |at_ms: u64| {
+            let noted =
+                store.write_blocking(move |rows| record_call(rows, "Acme/Rocket", call(at_ms)));
             noted.unwrap()
         };
-        let all = || store.read_blocking(|rows| of(rows, "acme/rocket")).unwrap();
-        let (first, second) = (note(1_000), note(1_000));
+        let all = || {
+            store
+                .read_blocking(|rows| list_calls(rows, "acme/rocket"))
+                .unwrap()
+        };
+        let (first, second) = (record(1_000), record(1_000));
         assert_eq!(all(), [call(1_000), call(1_000)]);
         let effects = call(0).effects;
         let answered = effects.clone();
@@ -272,10 +280,10 @@ mod tests {
             effects,
         };
         assert_eq!(all(), [expected]);
-        let other = store.read_blocking(|rows| of(rows, "acme/rocket-docs"));
+        let other = store.read_blocking(|rows| list_calls(rows, "acme/rocket-docs"));
         assert_eq!(other.unwrap(), []);
         // A day later nothing of it matters.
-        note(1_001 + REMEMBERED_MS);
+        record(1_001 + REMEMBERED_MS);
         assert_eq!(all(), [call(1_001 + REMEMBERED_MS)]);
         store
             .write_blocking(|rows| {
@@ -283,7 +291,7 @@ mod tests {
                     let mut noted = call(2 * REMEMBERED_MS + at);
                     // The first ones and one of them all are in flight.
                     noted.until_ms = noted.until_ms.filter(|_| at < 3 || at == 500);
-                    super::note(rows, "acme/rocket", noted)?;
+                    record_call(rows, "acme/rocket", noted)?;
                 }
                 Ok::<_, StoreError>(())
             })

@@ -214,7 +214,7 @@ impl CatchUp {
                     .map(|head| head.sha)
                     .or_else(|| known_head(&known, one));
                 if last.is_none() && !was_listed || last.as_ref() == Some(&one.sha) {
-                    heads::note_first(rows, repository, &one.reference, &one.sha)?;
+                    heads::record_first(rows, repository, &one.reference, &one.sha)?;
                     continue;
                 }
                 if runs.len() >= room {
@@ -222,9 +222,9 @@ impl CatchUp {
                 }
                 let event = event_of(&known, one, last.as_deref());
                 let record = RunRecord::received(&event, CATCH_UP.to_owned());
-                NewRun::of(&record, &event).put(rows)?;
-                if let Some(reported) = ReportedHead::of(&event) {
-                    heads::note(rows, &reported, &record.id, HeadSource::CatchUp)?;
+                NewRun::new(&record, &event).put(rows)?;
+                if let Some(reported) = ReportedHead::from_event(&event) {
+                    heads::record_head(rows, &reported, &record.id, HeadSource::CatchUp)?;
                 }
                 runs.push((record.id, one.reference.clone(), one.sha.clone()));
             }
@@ -234,7 +234,7 @@ impl CatchUp {
                 }
             }
             if !was_listed {
-                heads::note_listed(rows, repository, kind)?;
+                heads::record_listed(rows, repository, kind)?;
             }
             Ok::<_, StoreError>((repository.clone(), runs))
         });
@@ -252,7 +252,7 @@ fn with_watched(
     settings: &RunnerSettings,
     mut known: Vec<KnownRepository>,
 ) -> Vec<KnownRepository> {
-    let Some(base) = OwnForge::of(settings).web_base() else {
+    let Some(base) = OwnForge::from_settings(settings).web_base() else {
         return known;
     };
     for repository in &settings.watched {

@@ -239,7 +239,7 @@ impl RunCoordinator {
                 });
                 return;
             }
-            Some(RunState::Ignored) => self.note_ignored(id.clone()),
+            Some(RunState::Ignored) => self.record_ignored(id.clone()),
             Some(_) => {}
         }
         self.services.handles.remove(&id);
@@ -294,7 +294,7 @@ impl RunCoordinator {
 
     /// Runs that started nothing do not crowd out those that did something: the oldest of them are
     /// forgotten.
-    fn note_ignored(&mut self, run: String) {
+    fn record_ignored(&mut self, run: String) {
         self.ignored.push_back(run);
         let excess = self.ignored.len().saturating_sub(MAX_IGNORED_RUNS);
         let forgotten: Vec<String> = self.ignored.drain(..excess).collect();
@@ -327,7 +327,7 @@ impl RunCoordinator {
     ) -> ResponseActFuture<Self, Result<String, StoreError>> {
         let id = record.id.clone();
         let keep = self.services.keep_runs;
-        let new = NewRun::of(record, event);
+        let new = NewRun::new(record, event);
         let stored = self.services.store.write(move |rows| {
             new.put(rows)?;
             rows::forget_oldest(rows, keep)

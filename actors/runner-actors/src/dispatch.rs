@@ -31,7 +31,7 @@ pub(crate) async fn event_at_head(
     request: &Dispatch,
 ) -> Result<Result<(StoredEvent, String), NotDispatched>, StoreError> {
     let repository = request.repository.clone();
-    let known = store.read(move |rows| rows::known(rows, &repository));
+    let known = store.read(move |rows| rows::load_repository(rows, &repository));
     let Some(known) = known.await? else {
         return Ok(Err(NotDispatched::Repository));
     };
@@ -94,7 +94,7 @@ pub struct SeenRepository {
 }
 
 impl SeenRepository {
-    pub(crate) fn of(known: &KnownRepository) -> Self {
+    pub(crate) fn from_known(known: &KnownRepository) -> Self {
         let branches = known.heads.iter().rev();
         Self {
             repository: known.repository.clone(),
@@ -150,7 +150,7 @@ pub struct DispatchInput {
 }
 
 impl DispatchInput {
-    fn of(input: &InputSpec) -> Self {
+    fn from_spec(input: &InputSpec) -> Self {
         let (kind, options) = match &input.kind {
             InputKind::Text => ("string", Vec::new()),
             InputKind::Boolean => ("boolean", Vec::new()),
@@ -193,7 +193,7 @@ pub(crate) async fn startable(
                     };
                     found.workflows.push(StartableWorkflow {
                         name: workflow.display_name().to_owned(),
-                        inputs: inputs.iter().map(DispatchInput::of).collect(),
+                        inputs: inputs.iter().map(DispatchInput::from_spec).collect(),
                         file,
                     });
                 }
@@ -242,7 +242,7 @@ async fn at_newest<T: Send + 'static>(
     work: impl FnOnce(&StoredEvent, Vec<ReadWorkflow>) -> T + Send + 'static,
 ) -> Result<Result<T, NotDispatched>, StoreError> {
     let repository = repository.to_owned();
-    let known = store.read(move |rows| rows::known(rows, &repository));
+    let known = store.read(move |rows| rows::load_repository(rows, &repository));
     let Some(known) = known.await? else {
         return Ok(Err(NotDispatched::Repository));
     };

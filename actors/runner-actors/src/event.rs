@@ -195,7 +195,7 @@ impl StoredEvent {
                 "repository": of_repository, "sender": sender,
             })
         };
-        let made = Self::made(kind, repository.as_ref(), &head, sha, clone_url);
+        let made = Self::without_webhook(kind, repository.as_ref(), &head, sha, clone_url);
         Self {
             action: action.or_else(|| is_pull.then(|| "opened".to_owned())),
             actor: actor.to_owned(),
@@ -203,11 +203,11 @@ impl StoredEvent {
             payload: payload.to_string(),
             ..made
         }
-        .at(page.map(str::to_owned), Some(DEFAULT_BRANCH.to_owned()))
+        .with_page(page.map(str::to_owned), Some(DEFAULT_BRANCH.to_owned()))
     }
 
     /// An event that no webhook brought.
-    pub(crate) fn made(
+    pub(crate) fn without_webhook(
         kind: EventKind,
         repository: &str,
         reference: &str,
@@ -239,9 +239,9 @@ impl StoredEvent {
     }
 
     /// With the repository's page and default branch.
-    pub(crate) fn at(mut self, html_url: Option<String>, default_branch: Option<String>) -> Self {
-        self.html_url = html_url;
-        self.default_branch = default_branch;
+    pub(crate) fn with_page(mut self, page: Option<String>, branch: Option<String>) -> Self {
+        self.html_url = page;
+        self.default_branch = branch;
         self
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn follower(
     }
     let event = following(progress, known, (record, event), page)?;
     let record = RunRecord::received(&event, format!("workflow_run-{}", record.id));
-    Some(NewRun::of(&record, &event))
+    Some(NewRun::new(&record, &event))
 }
 
 /// The event; nothing where the chain is long enough.
@@ -126,7 +126,8 @@ mod tests {
         announced: Option<RunProgress>,
         repeats: bool,
     ) -> Vec<RunProgress> {
-        let event = StoredEvent::made(EventKind::Push, "a/b", "refs/heads/main", "1", "u");
+        let event =
+            StoredEvent::without_webhook(EventKind::Push, "a/b", "refs/heads/main", "1", "u");
         let mut record = RunRecord::received(&event, "d".to_owned());
         record.state = state;
         assert_eq!(untold(&record), [], "nobody knows its workflow");

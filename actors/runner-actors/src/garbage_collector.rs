@@ -81,7 +81,7 @@ impl Actor for RunGarbageCollector {
         let interval = self.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
         let collector = self.clone();
         // Each host by itself: one that says nothing holds up no other, and no status.
-        let collections = self.hosts.clone().tend(move |index| {
+        let collections = self.hosts.clone().run_for_each(move |index| {
             let collector = collector.clone();
             async move {
                 loop {
@@ -99,7 +99,7 @@ impl Actor for RunGarbageCollector {
             let last = std::mem::take(&mut open);
             open = collector.verify_statuses(last, round == 0).await;
             collector.forget_oldest().await;
-            state = collector.tend(std::mem::take(&mut state)).await;
+            state = collector.maintain_files(std::mem::take(&mut state)).await;
             if round.is_multiple_of(EXPIRY_ROUNDS) {
                 collector.remove_expired().await;
             }
@@ -112,17 +112,17 @@ impl RunGarbageCollector {
     async fn collect_host(&self, index: usize) {
         // That it gives VMs again is for its watcher to say.
         if let Err(error) = self.collect_vms(index).await {
-            self.hosts.note_trouble(index, Some(error.to_string()));
+            self.hosts.record_trouble(index, Some(error.to_string()));
             let host = self.hosts.name(index);
             tracing::debug!(event = "run.gc_failed", host, %error, "the VM manager's VMs cannot be looked at now");
         }
     }
 
     /// Looks after what runs have on the disk, and what is shared with other processes.
-    async fn tend(&self, mut state: TendState) -> TendState {
+    async fn maintain_files(&self, mut state: TendState) -> TendState {
         let (files, store) = (self.files.clone(), self.store.clone());
         let tended = tokio::task::spawn_blocking(move || {
-            files.tend(&store, &mut state);
+            files.maintain(&store, &mut state);
             state
         });
         tended.await.unwrap_or_default()
@@ -143,21 +143,21 @@ impl RunGarbageCollector {
             // A VM could not be given back: the manager releases what is stuck there.
             let released = vmm.release_stuck().await?;
             for vm in released.released {
-                self.note_recovered(&vm.id, &vm.reason);
+                self.record_recovered(&vm.id, &vm.reason);
             }
             self.hosts.clear_leak(index);
         }
         for vm in vmm.list().await? {
             if let Some(why) = self.left_over(&self.hosts.name(index), &vm).await {
-                self.give_back(&vmm, index, &vm, why).await;
+                self.release_vm(&vmm, index, &vm, why).await;
             }
         }
         Ok(())
     }
 
-    async fn give_back(&self, vmm: &VmmClient, index: usize, vm: &Vm, why: &str) {
+    async fn release_vm(&self, vmm: &VmmClient, index: usize, vm: &Vm, why: &str) {
         match vmm.delete(&vm.id).await {
-            Ok(()) => self.note_recovered(&vm.id, why),
+            Ok(()) => self.record_recovered(&vm.id, why),
             Err(error) => {
                 self.hosts.report_leak(index);
                 tracing::warn!(event = "run.vm_not_returned", vm = %vm.id, %error, "a VM could not be given back; the garbage collector tries again");
@@ -165,7 +165,7 @@ impl RunGarbageCollector {
         }
     }
 
-    fn note_recovered(&self, vm: &str, reason: &str) {
+    fn record_recovered(&self, vm: &str, reason: &str) {
         self.counters.vm_recovered();
         tracing::warn!(
             event = "run.vm_recovered",
@@ -225,7 +225,7 @@ impl RunGarbageCollector {
         };
         let oldest = now_ms().saturating_sub(recent);
         let looked = self.store.read(move |rows| {
-            let runs = open.look(rows, oldest)?;
+            let runs = open.load(rows, oldest)?;
             Ok::<_, StoreError>((open, runs))
         });
         // All are looked at again at the next collection.

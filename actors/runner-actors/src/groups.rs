@@ -85,7 +85,7 @@ impl GroupMembers {
 impl ConcurrencyGroups {
     /// Waits until it is one's turn in the group of `repository`; its place is taken before this
     /// returns. `end` is called with the reason when a newer one wants this one ended.
-    pub(crate) fn enter(
+    pub(crate) fn acquire(
         &self,
         repository: &str,
         group: &ConcurrencyGroup,
@@ -186,7 +186,7 @@ mod tests {
     async fn enter(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> Entered {
         let groups = groups.clone();
         let entered =
-            actix_rt::spawn(async move { groups.enter("a/b", &group, Arc::new(|_| {})).await });
+            actix_rt::spawn(async move { groups.acquire("a/b", &group, Arc::new(|_| {})).await });
         tokio::task::yield_now().await;
         entered
     }
@@ -246,19 +246,21 @@ mod tests {
         let groups = ConcurrencyGroups::default();
         let nothing: EndCallback = Arc::new(|_| {});
         let first = groups
-            .enter("a/b", &group(false), Arc::clone(&nothing))
+            .acquire("a/b", &group(false), Arc::clone(&nothing))
             .await
             .ok()
             .unwrap();
         let (g, n) = (groups.clone(), Arc::clone(&nothing));
-        let second = actix_rt::spawn(async move { g.enter("A/B", &group(false), n).await.is_ok() });
+        let second =
+            actix_rt::spawn(async move { g.acquire("A/B", &group(false), n).await.is_ok() });
         tokio::task::yield_now().await;
         let (g, n) = (groups.clone(), Arc::clone(&nothing));
-        let third = actix_rt::spawn(async move { g.enter("a/b", &group(false), n).await.is_ok() });
+        let third =
+            actix_rt::spawn(async move { g.acquire("a/b", &group(false), n).await.is_ok() });
         assert!(!second.await.unwrap(), "the third took its place");
         assert!(
             groups
-                .enter("other/repo", &group(false), nothing)
+                .acquire("other/repo", &group(false), nothing)
                 .await
                 .is_ok()
         );
@@ -272,7 +274,7 @@ mod tests {
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();
         let log = Arc::clone(&ended);
         let first = groups
-            .enter(
+            .acquire(
                 "a/b",
                 &group(false),
                 Arc::new(move |why| log.lock().push(why)),
@@ -281,10 +283,11 @@ mod tests {
             .ok()
             .unwrap();
         let g = groups.clone();
-        let second =
-            actix_rt::spawn(
-                async move { g.enter("a/b", &group(true), Arc::new(|_| {})).await.is_ok() },
-            );
+        let second = actix_rt::spawn(async move {
+            g.acquire("a/b", &group(true), Arc::new(|_| {}))
+                .await
+                .is_ok()
+        });
         tokio::task::yield_now().await;
         assert_eq!(ended.lock().len(), 1);
         drop(first);

@@ -27,7 +27,7 @@ pub(crate) async fn put(store: &Store, epoch: u64, note: HandOverNote) -> Result
     store
         .write(move |rows| {
             forget(rows, epoch.saturating_sub(KEPT_EPOCHS))?;
-            rows.put(&NOTES, &epoch, &JsonRow::of(&note))
+            rows.put(&NOTES, &epoch, &JsonRow::new(&note))
         })
         .await
 }
@@ -46,7 +46,10 @@ fn forget(rows: &mut WriteTxn<'_>, before: u64) -> Result<(), StoreError> {
 
 /// What the leader of an epoch has noted; nothing where it was not asked to hand over, or is of a
 /// version that notes nothing.
-pub(crate) async fn of(store: &Store, epoch: u64) -> Result<Option<HandOverNote>, StoreError> {
+pub(crate) async fn load_note(
+    store: &Store,
+    epoch: u64,
+) -> Result<Option<HandOverNote>, StoreError> {
     let note = store.read(move |rows| rows.get(&NOTES, &epoch)).await?;
     Ok(note.and_then(|note| note.value()))
 }
@@ -65,12 +68,15 @@ mod tests {
         put(&store, 8, asked).await.expect("memory");
         let begun = HandOverNote::Leaving { jobs: 2 };
         put(&store, 8, begun).await.expect("memory");
-        let of = async |epoch| super::of(&store, epoch).await.expect("memory");
+        let load = async |epoch| load_note(&store, epoch).await.expect("memory");
         assert_eq!(
-            (of(7).await, of(8).await, of(9).await),
+            (load(7).await, load(8).await, load(9).await),
             (Some(asked), Some(begun), None)
         );
         put(&store, 108, asked).await.expect("memory");
-        assert_eq!((of(7).await, of(8).await), (None, Some(begun)));
+        assert_eq!(
+            (load(7).await, load(8).await),
+            (None, Some(begun))
+        );
     }
 }

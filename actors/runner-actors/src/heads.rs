@@ -51,7 +51,7 @@ pub(crate) struct ReportedHead {
 
 impl ReportedHead {
     /// What an event tells of; nothing for tags, and where the commit is not known yet.
-    pub(crate) fn of(event: &StoredEvent) -> Option<Self> {
+    pub(crate) fn from_event(event: &StoredEvent) -> Option<Self> {
         // Other actions tell of no new head.
         let moves = matches!(
             event.action(),
@@ -88,7 +88,7 @@ pub(crate) fn run_of(
 }
 
 /// Notes where the reference is now.
-pub(crate) fn note(
+pub(crate) fn record_head(
     rows: &mut WriteTxn<'_>,
     reported: &ReportedHead,
     run: &str,
@@ -132,7 +132,7 @@ pub(crate) fn was_listed(
 }
 
 /// All references of the kind were looked at.
-pub(crate) fn note_listed(
+pub(crate) fn record_listed(
     rows: &mut WriteTxn<'_>,
     repository: &str,
     kind: &str,
@@ -146,7 +146,7 @@ pub(crate) fn note_listed(
 }
 
 /// A reference was there before anybody looked: it is not run.
-pub(crate) fn note_first(
+pub(crate) fn record_first(
     rows: &mut WriteTxn<'_>,
     repository: &str,
     reference: &str,

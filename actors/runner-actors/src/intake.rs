@@ -117,7 +117,9 @@ impl RunnerIntake {
             return Ok(Vec::new());
         }
         let repository = event.repository.clone();
-        let known = self.store.read(move |rows| rows::known(rows, &repository));
+        let known = self
+            .store
+            .read(move |rows| rows::load_repository(rows, &repository));
         Ok(known.await?.unwrap_or_default().started_by)
     }
 
@@ -155,7 +157,7 @@ impl RunnerIntake {
         let new = NewRun::delivered(&record, &event, body);
         let (deliveries, run) = (self.deliveries.clone(), id.clone());
         let stored = self.store.write(move |rows| {
-            let reported = ReportedHead::of(&event);
+            let reported = ReportedHead::from_event(&event);
             let known = match &reported {
                 Some(reported) => heads::run_of(rows, reported)?,
                 None => None,
@@ -181,7 +183,7 @@ impl RunnerIntake {
                 target.put(rows)?;
             }
             if let Some(reported) = &reported {
-                heads::note(rows, reported, &run, HeadSource::Webhook)?;
+                heads::record_head(rows, reported, &run, HeadSource::Webhook)?;
             }
             Ok::<_, StoreError>(StoredDelivery::New(rows::forget_oldest(rows, keep)?))
         });

@@ -53,20 +53,20 @@ impl JobAdmission {
 
     /// Ends as soon as jobs may begin.
     pub(crate) async fn opened(&self) {
-        self.until(|state| !state.is_closed).await;
+        self.wait_until(|state| !state.is_closed).await;
     }
 
     /// Ends as soon as none may begin.
     pub(crate) async fn closed(&self) {
-        self.until(|state| state.is_closed).await;
+        self.wait_until(|state| state.is_closed).await;
     }
 
     /// Ends as soon as no job has a machine.
     pub(crate) async fn idle(&self) {
-        self.until(|state| state.under_way == 0).await;
+        self.wait_until(|state| state.under_way == 0).await;
     }
 
-    async fn until(&self, holds: impl FnMut(&AdmissionState) -> bool) {
+    async fn wait_until(&self, holds: impl FnMut(&AdmissionState) -> bool) {
         let mut states = self.0.subscribe();
         // The sender lives as long as this.
         let _ = states.wait_for(holds).await;

@@ -103,7 +103,7 @@ pub enum GraphState {
 }
 
 impl GraphState {
-    fn of(job: &JobRecord) -> Self {
+    fn from_job(job: &JobRecord) -> Self {
         match job.conclusion {
             Some(Conclusion::Success) => Self::Success,
             Some(Conclusion::Failure) => Self::Failure,
@@ -127,7 +127,7 @@ impl GraphState {
 impl JobGraph {
     /// The graph of a run.
     #[must_use]
-    pub fn of(run: &RunRecord) -> Self {
+    pub fn from_run(run: &RunRecord) -> Self {
         let complete = !run.plan.is_empty();
         let planned = if complete {
             run.plan.clone()
@@ -141,19 +141,19 @@ impl JobGraph {
                 .map(|(index, copy)| GraphCopy {
                     index,
                     name: copy.name.clone(),
-                    state: GraphState::of(copy),
+                    state: GraphState::from_job(copy),
                     started_at: copy.started_at,
                     ended_at: copy.ended_at,
                     kept_from: copy.kept_from.clone(),
                 })
                 .collect();
-            let below = below(run, &job.key);
+            let below = called_keys(run, &job.key);
             let state = if job.calls.is_some() && copies.is_empty() {
                 let inner = run
                     .jobs
                     .iter()
                     .filter(|copy| below.contains(copy.key.as_str()));
-                GraphState::of_all(inner.map(GraphState::of), run.state.is_terminal())
+                GraphState::of_all(inner.map(GraphState::from_job), run.state.is_terminal())
             } else {
                 let states = copies.iter().map(|copy| copy.state);
                 GraphState::of_all(states, run.state.is_terminal())
@@ -187,7 +187,7 @@ fn without_plan(run: &RunRecord) -> Vec<PlannedJobRecord> {
 }
 
 /// The keys of all jobs of the workflows that a job calls.
-fn below<'r>(run: &'r RunRecord, key: &str) -> HashSet<&'r str> {
+fn called_keys<'r>(run: &'r RunRecord, key: &str) -> HashSet<&'r str> {
     let mut found: HashSet<&str> = HashSet::new();
     // Callers stand before what they call.
     for job in &run.plan {
@@ -212,7 +212,7 @@ pub(crate) struct RepeatedJobs<'r> {
 
 impl<'r> RepeatedJobs<'r> {
     /// Those of a run with a plan.
-    pub(crate) fn of(run: &'r RunRecord) -> Self {
+    pub(crate) fn from_run(run: &'r RunRecord) -> Self {
         let mut jobs = Self::default();
         for job in &run.plan {
             let copies: Vec<&JobRecord> =

@@ -154,8 +154,9 @@ impl KnownRepository {
         reference: &str,
         sha: &str,
     ) -> StoredEvent {
-        let event = StoredEvent::made(kind, &self.repository, reference, sha, &self.clone_url);
-        let event = event.at(self.html_url.clone(), self.default_branch.clone());
+        let event =
+            StoredEvent::without_webhook(kind, &self.repository, reference, sha, &self.clone_url);
+        let event = event.with_page(self.html_url.clone(), self.default_branch.clone());
         event.sent_by(self.forge)
     }
 
@@ -216,8 +217,8 @@ mod tests {
     fn push(branch: &str, sha: &str) -> StoredEvent {
         let reference = format!("refs/heads/{branch}");
         let url = "https://forge.example/a/b.git";
-        StoredEvent::made(EventKind::Push, "a/b", &reference, sha, url)
-            .at(None, Some("main".to_owned()))
+        StoredEvent::without_webhook(EventKind::Push, "a/b", &reference, sha, url)
+            .with_page(None, Some("main".to_owned()))
     }
 
     fn hourly() -> Vec<WorkflowSchedule> {

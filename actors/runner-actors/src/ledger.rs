@@ -9,7 +9,7 @@ use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
 use runner_core::plan::run_context;
-use runner_core::shown::shown_reason;
+use runner_core::truncation::truncate_reason;
 use runner_core::state::{Conclusion, RunProgress, RunState};
 use store::{Store, StoreError, WriteTxn};
 use supervision::ChildRef;
@@ -122,7 +122,7 @@ impl Ledger {
     /// large for the store loses what makes it so, and the run ends ([`Ledger::oversized`]).
     /// Whether they are stored.
     pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
-        self.tell_followers().await;
+        self.notify_followers().await;
         let beginning = std::mem::take(&mut self.beginning);
         let ids: Vec<String> = beginning.iter().map(|new| new.id().to_owned()).collect();
         let mut summaries = Arc::new(std::mem::take(&mut self.summaries));
@@ -158,13 +158,13 @@ impl Ledger {
     }
 
     /// Runs that follow this one begin with what is stored next, where it has come further.
-    async fn tell_followers(&mut self) {
+    async fn notify_followers(&mut self) {
         let untold = followers::untold(&self.record);
         let Some(last) = untold.last() else { return };
         let store = &self.recorder.store;
         let known = until_read(&self.record.id, || {
             let repository = self.record.repository.clone();
-            store.read(move |rows| rows::known(rows, &repository))
+            store.read(move |rows| rows::load_repository(rows, &repository))
         });
         // Without the store the record is not stored either.
         let Ok(known) = known.await else { return };
@@ -195,7 +195,7 @@ impl Ledger {
             step.number,
             summary_rows::MAX_OF_RUN >> 20
         );
-        self.say(LineKind::Warning, &text).await;
+        self.log_line(LineKind::Warning, &text).await;
     }
 
     /// The run's page.
@@ -268,7 +268,7 @@ impl Ledger {
                         repo: repo.clone(),
                         sha: sha.clone(),
                     };
-                    let begun = outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
+                    let begun = outbox::start_status(rows, &target, &owner, &status, now_ms())?;
                     // It said before that it waits, perhaps for something else.
                     if begun != StatusAdmission::Enqueued {
                         outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
@@ -286,7 +286,7 @@ impl Ledger {
     }
 
     /// Says in a job's log that it runs again, and why.
-    pub(crate) async fn say_of_rerun(&self, job: String, text: &str) {
+    pub(crate) async fn log_rerun(&self, job: String, text: &str) {
         tracing::warn!(event = "run.job_again", run = %self.record.id, job, "{text}");
         let line = LogLine {
             at: now_ms(),
@@ -299,7 +299,7 @@ impl Ledger {
     }
 
     /// Says something in the run's log.
-    pub(crate) async fn say(&self, kind: LineKind, text: &str) {
+    pub(crate) async fn log_line(&self, kind: LineKind, text: &str) {
         for text in text.lines() {
             let line = LogLine {
                 at: now_ms(),
@@ -327,7 +327,7 @@ impl Ledger {
             } else {
                 Conclusion::Failure
             });
-            job.reason = Some(shown_reason(why));
+            job.reason = Some(truncate_reason(why));
             job.ended_at = Some(now_ms());
             statuses.push(job_status(job));
         }
@@ -338,9 +338,9 @@ impl Ledger {
             } else {
                 LineKind::Error
             };
-            self.say(kind, reason).await;
+            self.log_line(kind, reason).await;
         }
-        let reason = reason.as_deref().map(shown_reason);
+        let reason = reason.as_deref().map(truncate_reason);
         self.record.reason = reason.or(self.record.reason.take());
         self.become_state(state);
         self.save(statuses).await;

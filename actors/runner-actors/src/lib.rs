@@ -148,7 +148,7 @@ pub use settings::{
 };
 pub use settings_reload::{
     ReloadError, ReloadSettings, SettingsNow, SettingsReloader, SettingsReport, SettingsSource,
-    note_reload,
+    log_reload,
 };
 pub use step_headings::StepHeadings;
 pub use summary_rows::{StepSummary, SummaryPage, SummaryPlace};

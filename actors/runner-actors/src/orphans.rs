@@ -40,20 +40,20 @@ pub(crate) fn remove_orphans(
     for (run, path) in here {
         if !known.contains(&run) && is_old(&path) {
             let removed = std::fs::remove_file(&path);
-            gone.extend(faults.note(removed).map(|()| run));
+            gone.extend(faults.record(removed).map(|()| run));
         }
     }
     for run in stored {
         if !known.contains(&run) {
             let removed = shared.map_or(Ok(()), |logs| logs.remove(&run));
-            gone.extend(faults.note(removed).map(|()| run));
+            gone.extend(faults.record(removed).map(|()| run));
         }
     }
     let hashes: HashSet<String> = known.iter().map(|run| hashed(run)).collect();
     for owner in owners {
         if !hashes.contains(&owner) {
             let removed = artifacts.remove_owner(&owner);
-            gone.extend(faults.note(removed).map(|()| owner));
+            gone.extend(faults.record(removed).map(|()| owner));
         }
     }
     if !gone.is_empty() {

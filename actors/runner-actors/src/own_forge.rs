@@ -19,7 +19,7 @@ pub(crate) struct OwnForge {
 }
 
 impl OwnForge {
-    pub(crate) fn of(settings: &RunnerSettings) -> Self {
+    pub(crate) fn from_settings(settings: &RunnerSettings) -> Self {
         Self {
             kind: settings.forge,
             url: settings.forge_url.clone(),
@@ -55,7 +55,7 @@ impl OwnForge {
     }
 
     /// Whether an address is at one of the forge's own hosts.
-    pub(crate) fn has(&self, address: &Url) -> bool {
+    pub(crate) fn is_host_of(&self, address: &Url) -> bool {
         self.mount(address).is_some()
     }
 
@@ -153,7 +153,7 @@ mod tests {
                 false,
             ),
         ] {
-            let found = own(forge, forge_url).has(&clone_url.parse().unwrap());
+            let found = own(forge, forge_url).is_host_of(&clone_url.parse().unwrap());
             assert_eq!(found, expected, "{forge:?} {forge_url:?} {clone_url}");
         }
     }
@@ -238,8 +238,9 @@ mod tests {
         for (kind, forge, own_places, others) in PLACES {
             let forge = own(kind, forge);
             let misplaced = |clone_url: &str, page: &str| {
-                let made = StoredEvent::made(EventKind::Push, "acme/rocket", "", "", clone_url);
-                forge.misplaced(&made.at(Some(page.to_owned()), None))
+                let made =
+                    StoredEvent::without_webhook(EventKind::Push, "acme/rocket", "", "", clone_url);
+                forge.misplaced(&made.with_page(Some(page.to_owned()), None))
             };
             for place in own_places {
                 assert_eq!(misplaced(place, place), None, "{place}");

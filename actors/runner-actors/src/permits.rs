@@ -57,16 +57,16 @@ pub(crate) struct WorkPermit {
 impl RepositoryPermits {
     /// `total` permits, of which one repository has at most `per_repository`.
     pub(crate) fn new(total: usize, per_repository: usize) -> Self {
-        Self::of(total, per_repository, false)
+        Self::with_lending(total, per_repository, false)
     }
 
     /// The same, but a repository has more while nobody of another one waits: the next one that
     /// becomes free is then theirs.
     pub(crate) fn lending(total: usize, per_repository: usize) -> Self {
-        Self::of(total, per_repository, true)
+        Self::with_lending(total, per_repository, true)
     }
 
-    fn of(total: usize, per_repository: usize, lends: bool) -> Self {
+    fn with_lending(total: usize, per_repository: usize, lends: bool) -> Self {
         let shares = Shares {
             total: total.max(1),
             per_repository: per_repository.max(1),
@@ -88,7 +88,7 @@ impl RepositoryPermits {
         mut told: impl AsyncFnMut(QueuePosition),
     ) -> WorkPermit {
         let (sender, permit) = oneshot::channel();
-        if let Some(turn) = self.0.enter(repository, sender) {
+        if let Some(turn) = self.0.enqueue(repository, sender) {
             told(turn).await;
         }
         match permit.await {
@@ -102,7 +102,7 @@ impl RepositoryPermits {
 impl Pool {
     /// Takes the last place of the line; what is waited for there, unless the permit is had at
     /// once.
-    fn enter(
+    fn enqueue(
         self: &Arc<Self>,
         repository: &str,
         sender: oneshot::Sender<WorkPermit>,

@@ -29,7 +29,7 @@ fn key(repository: &str, reference: &str) -> String {
 }
 
 /// Notes what is about to be moved.
-pub(crate) fn note(
+pub(crate) fn record_pushes(
     rows: &mut WriteTxn<'_>,
     repository: &str,
     commands: &[PushCommand],

@@ -214,7 +214,7 @@ impl RunRecord {
     /// The record as programs and lists see it: a run that waits for its turn is `waiting`, with
     /// what for, as on its page. What is stored says how far it is by itself.
     #[must_use]
-    pub fn shown(mut self) -> Self {
+    pub fn for_display(mut self) -> Self {
         // Of the runner alone.
         self.left_calls.clear();
         let waits_for = self.jobs.iter().find_map(|job| job.reason.as_ref());
@@ -226,7 +226,7 @@ impl RunRecord {
     }
 
     /// Forgets that it was to begin, where every job that is left waits for its turn.
-    pub(crate) fn note_waiting(&mut self) {
+    pub(crate) fn clear_start(&mut self) {
         let own = || self.jobs.iter().filter(|job| job.kept_from.is_none());
         let has_begun = |job: &JobRecord| job.started_at.is_some() || !job.lost.is_empty();
         let is_left = |job: &&JobRecord| job.conclusion.is_none();

@@ -59,7 +59,7 @@ impl RunRecovery {
                 RunState::Waiting if !run.holds_group => recovered.waiting.push(run.id),
                 _ => recovered
                     .unfinished
-                    .extend(self.take_up(run.id, false).await),
+                    .extend(self.resume_run(run.id, false).await),
             }
         }
         recovered
@@ -74,7 +74,7 @@ impl RunRecovery {
         });
         let state = record.await.ok().flatten().map(|record| record.state);
         let goes_on = state.is_some_and(|state| !state.is_terminal());
-        goes_on && self.take_up(id.to_owned(), true).await.is_some()
+        goes_on && self.resume_run(id.to_owned(), true).await.is_some()
     }
 
     /// Ends a run that waits to be started; whether there is one.
@@ -86,7 +86,7 @@ impl RunRecovery {
         true
     }
 
-    async fn take_up(&self, id: String, has_crashed: bool) -> Option<String> {
+    async fn resume_run(&self, id: String, has_crashed: bool) -> Option<String> {
         // What cannot be read is left as it is.
         let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
             tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
@@ -95,7 +95,7 @@ impl RunRecovery {
         };
         let open = ledger.record.jobs.iter();
         let open = open.filter(|job| job.conclusion.is_none());
-        self.give_back(
+        self.release_vms(
             open.filter_map(|job| {
                 let host = (job.vm_host.clone(), job.vm_place.clone());
                 Some((host, job.vm.clone()?))
@@ -154,7 +154,7 @@ impl RunRecovery {
     }
 
     /// VMs of jobs that are lost are given back now, not when their leases end.
-    fn give_back(&self, vms: Vec<(RecordedHost, String)>) {
+    fn release_vms(&self, vms: Vec<(RecordedHost, String)>) {
         if vms.is_empty() {
             return;
         }
@@ -203,6 +203,6 @@ async fn lose_started_jobs(ledger: &mut Ledger) {
     }
     ledger.save(statuses).await;
     for (job, text) in again {
-        ledger.say_of_rerun(job, &text).await;
+        ledger.log_rerun(job, &text).await;
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn repeat(
             Err(refused) => return Ok(Err(refused)),
         }
     }
-    NewRun::of(&attempt, &event).put(rows)?;
+    NewRun::new(&attempt, &event).put(rows)?;
     last.repeated_by = Some(next.to_owned());
     rows::put_run(rows, &last)?;
     Ok(Ok(next.to_owned()))
@@ -84,7 +84,7 @@ fn kept_jobs(last: &RunRecord, job: Option<&str>) -> Result<Vec<JobRecord>, NotR
     let repeated = match job {
         Some(job) => RepeatedJobs::with_job(last, job)
             .ok_or_else(|| NotRepeated::UnknownJob(last.id.clone(), job.to_owned()))?,
-        None => RepeatedJobs::of(last),
+        None => RepeatedJobs::from_run(last),
     };
     if repeated.is_empty() {
         return Err(NotRepeated::NothingFailed(last.id.clone()));

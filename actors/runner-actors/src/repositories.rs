@@ -72,7 +72,7 @@ pub(crate) struct Repositories {
 impl Repositories {
     /// As the settings say.
     pub(crate) fn new(settings: &Arc<RunnerSettings>) -> Self {
-        Self::below(settings, &settings.repositories)
+        Self::with_root(settings, &settings.repositories)
     }
 
     /// What runs of pull requests have checked out.
@@ -81,7 +81,7 @@ impl Repositories {
     }
 
     /// With mirrors in another folder.
-    pub(crate) fn below(settings: &Arc<RunnerSettings>, root: &Path) -> Self {
+    pub(crate) fn with_root(settings: &Arc<RunnerSettings>, root: &Path) -> Self {
         let (program, path) = &settings.git;
         let limits = &settings.checkouts;
         let git = Git::new(program, path)
@@ -97,7 +97,7 @@ impl Repositories {
 
     /// The same with mirrors in another folder.
     pub(crate) fn elsewhere(&self, root: &Path) -> Self {
-        Self::below(&self.settings, root)
+        Self::with_root(&self.settings, root)
     }
 
     /// The mirror of a repository. Blocks.
@@ -142,7 +142,7 @@ impl Repositories {
     /// forge it is that repository's, and no other's. Blocks for the lookup of its name.
     pub(crate) fn remote(&self, clone_url: &str, repository: &str) -> Result<Remote, SourceError> {
         let (remote, is_forge) = self.checked(clone_url, self.settings.transports)?;
-        let own = OwnForge::of(&self.settings);
+        let own = OwnForge::from_settings(&self.settings);
         if own.has_repository(remote.url(), repository) == Some(false) {
             return Err(SourceError::OtherRepository {
                 repository: repository.to_owned(),
@@ -272,7 +272,7 @@ impl Repositories {
         } else {
             self.pinned(remote)?
         };
-        let is_forge = is_forge || OwnForge::of(settings).has(remote.url());
+        let is_forge = is_forge || OwnForge::from_settings(settings).is_host_of(remote.url());
         Ok((remote, is_forge))
     }
 }

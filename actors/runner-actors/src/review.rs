@@ -57,7 +57,7 @@ pub(crate) fn put(
     run: &String,
     reviews: &RunReviews,
 ) -> Result<(), StoreError> {
-    rows.put(&REVIEWS, run, &JsonRow::of(reviews))
+    rows.put(&REVIEWS, run, &JsonRow::new(reviews))
 }
 
 /// Forgets what was said to a run.

@@ -101,7 +101,7 @@ pub(crate) fn store(
         if review.verdict == Verdict::Approved
             && let Some(event) = rows::event(rows, &request.run)?
         {
-            note_contributors(rows, &event, &review)?;
+            record_contributors(rows, &event, &review)?;
         }
         reviews.run = Some(review);
         Vec::new()
@@ -157,7 +157,7 @@ pub(crate) struct Contributors {
 }
 
 impl Contributors {
-    pub(crate) fn of(event: &StoredEvent) -> Self {
+    pub(crate) fn from_event(event: &StoredEvent) -> Self {
         let payload: serde_json::Value = serde_json::from_str(&event.payload).unwrap_or_default();
         let text = |path: &str| Some(payload.pointer(path)?.as_str()?.to_owned());
         let author = text("/pull_request/user/login").unwrap_or_default();
@@ -188,14 +188,14 @@ impl Contributors {
     }
 }
 
-fn note_contributors(
+fn record_contributors(
     rows: &mut WriteTxn<'_>,
     event: &StoredEvent,
     review: &Review,
 ) -> Result<(), StoreError> {
-    for name in Contributors::of(event).names {
+    for name in Contributors::from_event(event).names {
         let key = key(&event.repository, &name);
-        rows.put(&CONTRIBUTORS, &key, &JsonRow::of(review))?;
+        rows.put(&CONTRIBUTORS, &key, &JsonRow::new(review))?;
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ pub(crate) fn put_run(rows: &mut WriteTxn<'_>, run: &RunRecord) -> Result<(), St
     if let Some(trigger) = stored.and_then(|row| row.trigger) {
         rows.put(&TRIGGERS, &run.id, &trigger)?;
     }
-    let record = JsonRow::of(run);
+    let record = JsonRow::new(run);
     let trigger = None;
     rows.put(&RUNS, &run.id, &RunRow { record, trigger })
 }
@@ -98,7 +98,7 @@ impl NewRun {
         }
     }
 
-    pub(crate) fn of(run: &RunRecord, event: &StoredEvent) -> Self {
+    pub(crate) fn new(run: &RunRecord, event: &StoredEvent) -> Self {
         let body = Blob::new(event.payload.clone().into());
         Self::delivered(run, event, body)
     }
@@ -107,8 +107,8 @@ impl NewRun {
     pub(crate) fn delivered(run: &RunRecord, event: &StoredEvent, body: Blob) -> Self {
         Self {
             id: run.id.clone(),
-            run: JsonRow::of(run),
-            event: JsonRow::of(event),
+            run: JsonRow::new(run),
+            event: JsonRow::new(event),
             body,
         }
     }
@@ -155,7 +155,7 @@ pub(crate) fn put_event(
 ) -> Result<(), StoreError> {
     let id = id.to_owned();
     if let Some(mut stored) = trigger(rows, &id)? {
-        stored.event = JsonRow::of(event);
+        stored.event = JsonRow::new(event);
         rows.put(&TRIGGERS, &id, &stored)?;
     }
     Ok(())
@@ -327,7 +327,7 @@ pub(crate) fn forget_oldest(
 }
 
 /// What is known of a repository that has pushed.
-pub(crate) fn known(
+pub(crate) fn load_repository(
     rows: &mut impl ReadRows,
     repository: &str,
 ) -> Result<Option<KnownRepository>, StoreError> {
@@ -341,7 +341,7 @@ pub(crate) fn put_known(
     known: &KnownRepository,
 ) -> Result<(), StoreError> {
     let key = known.repository.to_lowercase();
-    rows.put(&KNOWN, &key, &JsonRow::of(known))
+    rows.put(&KNOWN, &key, &JsonRow::new(known))
 }
 
 /// All repositories that are known.
@@ -383,7 +383,7 @@ mod tests {
     fn an_event_comes_back_with_its_body_until_its_run_is_forgotten() {
         let store = Store::in_memory(&Options::new("test")).unwrap();
         let (record, event) = started();
-        let new = NewRun::of(&record, &event);
+        let new = NewRun::new(&record, &event);
         store.write_blocking(move |rows| new.put(rows)).unwrap();
         assert_eq!(read(&store, &record.id).as_ref(), Some(&event));
         for state in [RunState::Running, RunState::Succeeded] {
@@ -413,7 +413,7 @@ mod tests {
             ids.insert(0, record.id.clone());
             let event = event.clone();
             let put = store.write_blocking(move |rows| match number % 2 {
-                0 => NewRun::of(&record, &event).put(rows),
+                0 => NewRun::new(&record, &event).put(rows),
                 _ => put_run(rows, &record),
             });
             put.unwrap();
@@ -449,7 +449,7 @@ mod tests {
                 } else {
                     RunState::Succeeded
                 };
-                NewRun::of(&record, &event).put(rows)?;
+                NewRun::new(&record, &event).put(rows)?;
                 ids.push(record.id);
             }
             Ok::<_, StoreError>(ids)

@@ -74,7 +74,7 @@ impl RunFiles {
 
     /// Removes what forgotten runs left, stores what is not stored yet, and removes objects that
     /// nothing names any more. `store` has the runs. Blocks.
-    pub(crate) fn tend(&self, store: &Store, state: &mut TendState) {
+    pub(crate) fn maintain(&self, store: &Store, state: &mut TendState) {
         if let Some(shared) = &self.shared {
             shared.probe();
         }
@@ -87,18 +87,18 @@ impl RunFiles {
     fn try_to_tend(&self, store: &Store, state: &mut TendState) -> std::io::Result<()> {
         let mut faults = FirstFault::default();
         if !state.looked {
-            let looked = self.look(store, &mut faults);
-            state.looked = faults.note(looked).is_some();
+            let looked = self.scan(store, &mut faults);
+            state.looked = faults.record(looked).is_some();
         }
         let Some(shared) = &self.shared else {
             return faults.end();
         };
         if let Some(logs) = self.logs.shared() {
-            faults.note(logs.store_pending());
+            faults.record(logs.store_pending());
         }
         if !state.moved {
-            let artifacts = faults.note(self.artifacts.move_local());
-            let caches = faults.note(self.caches.move_local());
+            let artifacts = faults.record(self.artifacts.move_local());
+            let caches = faults.record(self.caches.move_local());
             let moved = artifacts.unwrap_or_default() + caches.unwrap_or_default();
             if moved > 0 {
                 tracing::info!(
@@ -109,11 +109,11 @@ impl RunFiles {
             }
             state.moved = artifacts.is_some() && caches.is_some();
         }
-        faults.note(shared.sweep_when_due(&mut state.swept));
+        faults.record(shared.sweep_when_due(&mut state.swept));
         faults.end()
     }
 
-    fn look(&self, store: &Store, faults: &mut FirstFault) -> std::io::Result<()> {
+    fn scan(&self, store: &Store, faults: &mut FirstFault) -> std::io::Result<()> {
         let known = remove_orphans((&self.logs, &self.artifacts), store, faults)?;
         let logs = self.logs.shared();
         logs.map_or(Ok(()), |logs| logs.find_unstored(&known))

@@ -93,7 +93,7 @@ impl RunFilter {
         };
         let branch = short_reference(&run.reference);
         (run.state == RunState::Ignored) == self.ignored
-            && (self.states.is_empty() || self.states.contains(&run.shown_state()))
+            && (self.states.is_empty() || self.states.contains(&run.display_state()))
             && same(&self.repository, &run.repository)
             && same(&self.event, &run.event)
             && same(&self.actor, &run.actor)
@@ -119,8 +119,8 @@ impl RunHead {
         self.repository.eq_ignore_ascii_case(repository)
     }
 
-    /// As [`RunRecord::shown`] has it.
-    fn shown_state(&self) -> RunState {
+    /// As [`RunRecord::for_display`] has it.
+    fn display_state(&self) -> RunState {
         let may_wait = matches!(self.state, RunState::Planned | RunState::Allocating);
         let waits = may_wait && self.started_at.is_none();
         match waits && self.jobs.iter().any(|job| job.reason.is_some()) {

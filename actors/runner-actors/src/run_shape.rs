@@ -85,7 +85,7 @@ pub(crate) fn run_links(
 /// Where a run is, in the API's words.
 pub(crate) fn run_words(run: &RunRecord) -> StatusWords {
     if run.awaits_approval() {
-        return StatusWords::ended("action_required");
+        return StatusWords::completed("action_required");
     }
     if run.waits_for_group() {
         return StatusWords::open("pending");

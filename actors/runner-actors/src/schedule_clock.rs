@@ -45,14 +45,14 @@ impl ScheduleClock {
             let repository = known.repository;
             let started = self.store.write(move |rows| {
                 // Read again: a push may have changed it since.
-                let Some(mut known) = rows::known(rows, &repository)? else {
+                let Some(mut known) = rows::load_repository(rows, &repository)? else {
                     return Ok::<_, StoreError>(Vec::new());
                 };
                 let mut ids = Vec::new();
                 for due in known.due(now) {
                     let mut record = RunRecord::received(&due.event, "schedule".to_owned());
                     record.workflow_file = Some(due.file);
-                    NewRun::of(&record, &due.event).put(rows)?;
+                    NewRun::new(&record, &due.event).put(rows)?;
                     ids.push(record.id);
                 }
                 rows::put_known(rows, &known)?;

@@ -48,11 +48,11 @@ pub struct ScopeSettings {
 }
 
 fn find<'a, T>(all: &'a [(String, T)], name: &str) -> Option<&'a T> {
-    let found = all.iter().find(|(known, _)| same(known, name));
+    let found = all.iter().find(|(known, _)| is_same_scope(known, name));
     found.map(|(_, value)| value)
 }
 
-fn same(one: &str, other: &str) -> bool {
+fn is_same_scope(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 

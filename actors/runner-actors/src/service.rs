@@ -238,7 +238,7 @@ fn intake(settings: &RunnerSettings, view: &RunnerView, deliveries: Deliveries) 
         files: view.files.clone(),
         max_waiting: settings.max_waiting,
         keep_runs: settings.keep_runs,
-        forge: OwnForge::of(settings),
+        forge: OwnForge::from_settings(settings),
     }
 }
 
@@ -351,9 +351,9 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
     let shared_logs = shared.as_ref().map(|files| SharedLogs::open(&logs, files));
     Ok(RunFiles {
         logs: Logs::open_shared(&logs, shared_logs)?,
-        artifacts: ArtifactStore::new(data, shared.as_ref()).within(settings.artifacts),
+        artifacts: ArtifactStore::new(data, shared.as_ref()).with_limits(settings.artifacts),
         caches: CacheStore::open(data, settings.cache_bytes, shared.as_ref())
-            .within(settings.cache_max),
+            .with_max_entry_bytes(settings.cache_max),
         shared,
     })
 }
@@ -369,7 +369,7 @@ fn offered(
         store: store.clone(),
         max_pack: settings.checkouts.fetch_bytes,
     };
-    let forge = ForgeApi::of(settings, RunFinder::new(store));
+    let forge = ForgeApi::from_settings(settings, RunFinder::new(store));
     let caches = files.caches.clone();
     let issuer = settings.public_url.as_ref().map(url::Url::as_str);
     let artifacts = files.artifacts.clone();

@@ -91,7 +91,7 @@ impl Handler<ReloadSettings> for SettingsReloader {
         let reloaded = async move {
             let reloaded = tokio::task::spawn_blocking(move || reloader.reload()).await;
             let reloaded = reloaded.unwrap_or(Err(ReloadError::Stopping));
-            note_reload(&reloaded);
+            log_reload(&reloaded);
             reloaded
         };
         AtomicResponse::new(Box::pin(
@@ -101,7 +101,7 @@ impl Handler<ReloadSettings> for SettingsReloader {
 }
 
 /// Writes into the log what came of settings that were read again.
-pub fn note_reload(reloaded: &Result<SettingsReport, ReloadError>) {
+pub fn log_reload(reloaded: &Result<SettingsReport, ReloadError>) {
     match reloaded {
         Ok(report) => {
             for key in &report.at_restart {

@@ -187,7 +187,7 @@ impl SharedLogs {
     pub(crate) fn store_pending(&self) -> io::Result<()> {
         let mut faults = FirstFault::default();
         for run in &self.inner.uploads.names() {
-            let stored = faults.note(self.store(run, true));
+            let stored = faults.record(self.store(run, true));
             // Where the storage is away each would wait for it.
             if stored.is_none() && self.inner.files.trouble().is_some() {
                 break;

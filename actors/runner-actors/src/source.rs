@@ -80,7 +80,7 @@ struct MergedPull {
 
 impl MergedPull {
     /// The merge of the event's commit, where it is of a pull request and that is to be run.
-    fn of(
+    fn find(
         repositories: &Repositories,
         event: &StoredEvent,
         (mirror, remote): (&Mirror, &Remote),
@@ -137,7 +137,7 @@ impl Source {
         let limits = repositories.tree_limits();
         let mut size = mirror.tree_size(&sha, limits)?;
         let head = sha.clone();
-        let merged = MergedPull::of(repositories, event, (&mirror, &remote), &head)?;
+        let merged = MergedPull::find(repositories, event, (&mirror, &remote), &head)?;
         let (mut sha, mut reference) = (sha, reference);
         if let Some(Merge::Commit(commit)) = merged.as_ref().map(|merged| &merged.merge) {
             size = mirror.tree_size(commit, limits)?;
@@ -234,7 +234,7 @@ impl Source {
     fn workflow_files(&self) -> Result<Vec<String>, SourceError> {
         for directory in WORKFLOW_DIRECTORIES {
             // Gitea and Forgejo read subfolders too, GitHub does not.
-            let is_deep = Dialect::of(directory, self.forge).is_forge();
+            let is_deep = Dialect::for_file(directory, self.forge).is_forge();
             let entries = match is_deep {
                 true => self.mirror.list_below(&self.definition, directory)?,
                 false => self.mirror.list(&self.definition, directory)?,
@@ -264,7 +264,7 @@ impl Source {
     }
 
     fn parse(&self, file: &str, bytes: &[u8]) -> Result<ParsedFile<Workflow>, Diagnostics> {
-        workflow::parse_as(file, bytes, Dialect::of(file, self.forge))
+        workflow::parse_as(file, bytes, Dialect::for_file(file, self.forge))
     }
 
     fn candidate(&self, file: String, event: &mut EventContext) -> Result<Candidate, SourceError> {

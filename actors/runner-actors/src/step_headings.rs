@@ -14,7 +14,7 @@ pub struct StepHeadings {
 
 impl StepHeadings {
     /// The name of the step that the next line goes on with; nothing where it is clear.
-    pub fn before(&mut self, line: &LogLine) -> Option<&str> {
+    pub fn heading_before(&mut self, line: &LogLine) -> Option<&str> {
         if line.kind == LineKind::EndGroup {
             return None;
         }
@@ -59,7 +59,7 @@ mod tests {
                 kind,
                 text: text.to_owned(),
             };
-            assert_eq!(headings.before(&line), expected, "{line:?}");
+            assert_eq!(headings.heading_before(&line), expected, "{line:?}");
         }
     }
 }

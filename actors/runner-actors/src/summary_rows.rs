@@ -144,7 +144,7 @@ impl SummaryPage {
 }
 
 /// The table whose rows hold extents.
-pub(crate) const EXTENT_TABLE: ExtentTable = ExtentTable::of(SUMMARIES);
+pub(crate) const EXTENT_TABLE: ExtentTable = ExtentTable::new(SUMMARIES);
 
 /// The summary of a step on its way into the store.
 #[derive(Debug, Clone)]

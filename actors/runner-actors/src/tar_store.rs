@@ -276,7 +276,7 @@ impl TarStore {
             for entry in local::<serde_json::Value>(&self.directory(&of)) {
                 // One that cannot be read holds up no other. Where the storage is away each would
                 // wait for it.
-                match faults.note(move_entry(shared, &of, &entry)) {
+                match faults.record(move_entry(shared, &of, &entry)) {
                     Some(was_moved) => moved += usize::from(was_moved),
                     None if shared.trouble().is_some() => return faults.end().map(|()| moved),
                     None => {}

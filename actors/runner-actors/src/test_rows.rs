@@ -53,7 +53,7 @@ impl HoldsExtents for TestJobRow {
 }
 
 /// The table whose rows hold extents.
-pub(crate) const EXTENT_TABLE: ExtentTable = ExtentTable::of(JOBS);
+pub(crate) const EXTENT_TABLE: ExtentTable = ExtentTable::new(JOBS);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct TestedRun {
@@ -89,7 +89,7 @@ pub(crate) struct NewJobTests {
 
 impl NewJobTests {
     /// Of a copy of a job. Takes time: packs all of it.
-    pub(crate) fn of(run: &RunRecord, job: &JobRecord, tests: &JobTests, at: u64) -> Self {
+    pub(crate) fn pack(run: &RunRecord, job: &JobRecord, tests: &JobTests, at: u64) -> Self {
         let cases: Vec<StoredCase> = tests.cases.iter().map(stored).collect();
         let failures = tests.cases.iter().enumerate();
         let failures = failures.filter_map(|(index, case)| Some((index, case.failure.as_ref()?)));
@@ -123,7 +123,7 @@ impl NewJobTests {
         let row = TestJobRow {
             cases: rows.append(&Blob::new(self.cases))?,
             failures: rows.append(&Blob::new(self.failures))?,
-            head: JsonRow::of(&self.head),
+            head: JsonRow::new(&self.head),
         };
         rows.put(&JOBS, &self.key, &row)?;
         rows.put(&RUNS, &(repository, run), &TestedRun { at: self.head.at })

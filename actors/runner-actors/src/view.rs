@@ -151,7 +151,7 @@ impl RunnerView {
     /// The store's.
     pub async fn repositories(&self) -> Result<Vec<SeenRepository>, StoreError> {
         let known = self.store.read(|rows| rows::all_known(rows)).await?;
-        Ok(known.iter().map(SeenRepository::of).collect())
+        Ok(known.iter().map(SeenRepository::from_known).collect())
     }
 
     /// The workflows that somebody may start on a branch, as its newest commit has them.
@@ -233,7 +233,7 @@ impl RunnerView {
     /// # Errors
     /// The store's.
     pub async fn hand_over_of(&self, epoch: u64) -> Result<Option<HandOverNote>, StoreError> {
-        hand_over_note::of(&self.store, epoch).await
+        hand_over_note::load_note(&self.store, epoch).await
     }
 
     /// Whether they are shared at all.

@@ -86,7 +86,7 @@ const RELEASES: [Releases; 6] = [
 /// The note of a job whose scripts install such packages.
 pub(crate) fn package_note(steps: &[PlannedStep], copies: &[JobInstance]) -> Option<String> {
     let mut found: Vec<(String, &str)> = Vec::new();
-    look(steps, copies, &mut found);
+    collect_packages(steps, copies, &mut found);
     if found.is_empty() {
         return None;
     }
@@ -147,7 +147,11 @@ fn scripts(script: &Template, copies: &[JobInstance]) -> Vec<String> {
     copies.iter().map(of_copy).collect()
 }
 
-fn look(steps: &[PlannedStep], copies: &[JobInstance], found: &mut Vec<(String, &'static str)>) {
+fn collect_packages(
+    steps: &[PlannedStep],
+    copies: &[JobInstance],
+    found: &mut Vec<(String, &'static str)>,
+) {
     for step in steps {
         match &step.work {
             StepKind::Run { script, .. } => {
@@ -159,7 +163,7 @@ fn look(steps: &[PlannedStep], copies: &[JobInstance], found: &mut Vec<(String, 
                     }
                 }
             }
-            StepKind::Composite(action) => look(&action.steps, copies, found),
+            StepKind::Composite(action) => collect_packages(&action.steps, copies, found),
             _ => {}
         }
     }

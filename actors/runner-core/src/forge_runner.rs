@@ -175,25 +175,25 @@ pub fn import_labels(file: &str, bytes: &[u8]) -> Result<ImportedLabels, String>
 
 /// The lists of labels: of the configuration, of its connections, of the registration.
 fn label_lists(root: &Node) -> Vec<&Node> {
-    let runner = at(root, &["runner", "labels"]);
-    let connections = at(root, &["server", "connections"]);
+    let runner = node_at(root, &["runner", "labels"]);
+    let connections = node_at(root, &["server", "connections"]);
     let of_connections = connections.map(|it| match &it.data {
         NodeData::Map(entries) => entries.iter().map(|entry| &*entry.value).collect(),
         _ => it.items(),
     });
     let of_connections = of_connections.into_iter().flatten();
-    let of_connections = of_connections.filter_map(|one| at(one, &["labels"]));
+    let of_connections = of_connections.filter_map(|one| node_at(one, &["labels"]));
     let all = runner.into_iter().chain(of_connections);
-    all.chain(at(root, &["labels"])).collect()
+    all.chain(node_at(root, &["labels"])).collect()
 }
 
-fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
+fn node_at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
     path.iter()
         .try_fold(node, |node, key| Some(&*node.entry(key)?.value))
 }
 
 impl Import {
-    fn note(&mut self, place: SourceLocation, what: &str) {
+    fn add_note(&mut self, place: SourceLocation, what: &str) {
         let line = place.line;
         let note = format!("{}:{line}: {what}", self.file);
         self.imported.notes.push(note);
@@ -202,20 +202,20 @@ impl Import {
     /// One `name:docker://image`.
     fn label(&mut self, node: &Node) {
         let NodeData::Scalar { text, .. } = &node.data else {
-            return self.note(node.place, "a label is a text");
+            return self.add_note(node.place, "a label is a text");
         };
         let (name, kind, argument) = parts(text);
         let shown = quoted(text);
         match kind {
             "docker" => self.container(node.place, name, argument),
-            "host" => self.note(
+            "host" => self.add_note(
                 node.place,
                 &format!(
                     "{shown} ran steps on the machine of the runner itself, which no job does here: give [machines.{}] an `image` that has its programs",
                     toml_key(name)
                 ),
             ),
-            _ => self.note(
+            _ => self.add_note(
                 node.place,
                 &format!(
                     "{shown} is a system container of LXC: give [machines.{}] an `image` in its place, which is a whole machine",
@@ -239,20 +239,20 @@ impl Import {
                 quoted(options),
                 quoted(name)
             );
-            self.note(place, &what);
+            self.add_note(place, &what);
         }
         let reference = match image.parse::<ImageReference>() {
             Ok(reference) => reference,
-            Err(error) => return self.note(place, &error.to_string()),
+            Err(error) => return self.add_note(place, &error.to_string()),
         };
         let is_label = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
         if name.is_empty() || name.len() > 100 || !name.chars().all(is_label) {
             let what = format!("{} is no label here", quoted(name));
-            return self.note(place, &what);
+            return self.add_note(place, &what);
         }
         if !self.seen.insert(name.to_lowercase()) {
             let what = format!("{} stands there twice: the first counts", quoted(name));
-            return self.note(place, &what);
+            return self.add_note(place, &what);
         }
         self.registries.insert(reference.registry().to_owned());
         let _ = write!(
@@ -266,7 +266,7 @@ impl Import {
     /// Everything else that says something.
     fn settings(&mut self, root: &Node) {
         for setting in SETTINGS {
-            let Some(parent) = at(root, &setting.path[..setting.path.len() - 1]) else {
+            let Some(parent) = node_at(root, &setting.path[..setting.path.len() - 1]) else {
                 continue;
             };
             let key = setting.path[setting.path.len() - 1];
@@ -283,7 +283,7 @@ impl Import {
             if !says_nothing && !setting.usual.contains(&value) {
                 let path = setting.path.join(".");
                 let what = format!("`{path}`: {}", setting.here);
-                self.note(entry.key_place, &what);
+                self.add_note(entry.key_place, &what);
             }
         }
     }

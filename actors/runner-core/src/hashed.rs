@@ -57,15 +57,15 @@ fn templates(step: &PlannedStep) -> Vec<&Template> {
             all.extend(working_directory);
         }
         StepKind::Native { with, .. } => all.extend(with.iter().map(|(_, value)| value)),
-        StepKind::Composite(action) => all.extend(given(&action.inputs)),
-        StepKind::Node(action) => all.extend(given(&action.inputs)),
-        StepKind::Docker(action) => all.extend(given(&action.inputs)),
+        StepKind::Composite(action) => all.extend(input_values(&action.inputs)),
+        StepKind::Node(action) => all.extend(input_values(&action.inputs)),
+        StepKind::Docker(action) => all.extend(input_values(&action.inputs)),
         StepKind::Deferred(action) => all.extend(action.with.iter().map(|(_, value)| value)),
         _ => {}
     }
     all
 }
 
-fn given(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &Template> {
+fn input_values(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &Template> {
     inputs.iter().filter_map(|(_, value)| value.as_ref())
 }

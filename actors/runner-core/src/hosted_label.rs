@@ -139,7 +139,7 @@ pub enum OtherSystems {
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {
     let (mut containers, mut node) = (job.container.is_some() || job.services.is_some(), false);
     containers |= names_docker(steps);
-    look(steps, &mut containers, &mut node);
+    scan_steps(steps, &mut containers, &mut node);
     let engine = containers.then_some("podman and crun for containers");
     let node = node.then_some("Node.js for JavaScript actions");
     let gh = calls_gh(steps).then_some("GitHub's program `gh`");
@@ -167,12 +167,12 @@ fn names_docker(steps: &[PlannedStep]) -> bool {
     })
 }
 
-fn look(steps: &[PlannedStep], containers: &mut bool, node: &mut bool) {
+fn scan_steps(steps: &[PlannedStep], containers: &mut bool, node: &mut bool) {
     for step in steps {
         match &step.work {
             StepKind::Docker(_) => *containers = true,
             StepKind::Node(_) => *node = true,
-            StepKind::Composite(action) => look(&action.steps, containers, node),
+            StepKind::Composite(action) => scan_steps(&action.steps, containers, node),
             _ => {}
         }
     }

@@ -19,7 +19,7 @@ pub enum LabelImage {
 impl LabelImage {
     /// Where nobody has configured machines.
     #[must_use]
-    pub fn usual(labels: &[String], dialect: Dialect) -> Self {
+    pub fn default_for(labels: &[String], dialect: Dialect) -> Self {
         let is_usual = |label: &String| {
             is_hosted_ubuntu(label) || dialect.is_forge() && is_usual_at_forges(label)
         };

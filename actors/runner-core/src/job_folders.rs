@@ -18,7 +18,7 @@ pub struct JobFolders {
 impl JobFolders {
     /// Those of a machine whose steps are root.
     #[must_use]
-    pub fn usual() -> Self {
+    pub fn for_root() -> Self {
         Self {
             workspace: WORKSPACE.to_owned(),
             around: RUNNER_WORKSPACE.to_owned(),
@@ -45,8 +45,8 @@ impl JobFolders {
 
     /// A path of the machine as steps see it.
     #[must_use]
-    pub fn seen(&self, path: &str) -> String {
-        match below(path, WORKSPACE) {
+    pub fn to_step_path(&self, path: &str) -> String {
+        match strip_folder(path, WORKSPACE) {
             Some(rest) => format!("{}{rest}", self.workspace),
             None => path.to_owned(),
         }
@@ -96,14 +96,14 @@ pub fn folder_name(repository: &str) -> &str {
 /// with; nothing where it is the workspace itself. `None`: it lies elsewhere.
 #[must_use]
 pub fn below_workspace(path: &str) -> Option<&str> {
-    below(path, WORKSPACE).or_else(|| {
-        let rest = below(path, HOSTED)?.strip_prefix('/')?;
+    strip_folder(path, WORKSPACE).or_else(|| {
+        let rest = strip_folder(path, HOSTED)?.strip_prefix('/')?;
         let (around, rest) = rest.split_once('/')?;
-        below(rest, around)
+        strip_folder(rest, around)
     })
 }
 
-fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+fn strip_folder<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
@@ -139,9 +139,12 @@ mod tests {
         let folders = JobFolders::hosted("acme/rocket");
         assert_eq!(folders.workspace, path("rocket/rocket"));
         assert_eq!(folders.around, path("rocket"));
-        assert_eq!(folders.seen("/workspace/own"), path("rocket/rocket/own"));
-        assert_eq!(folders.seen("/tmp/x"), "/tmp/x");
-        assert!(folders.is_hosted() && !JobFolders::usual().is_hosted());
+        assert_eq!(
+            folders.to_step_path("/workspace/own"),
+            path("rocket/rocket/own")
+        );
+        assert_eq!(folders.to_step_path("/tmp/x"), "/tmp/x");
+        assert!(folders.is_hosted() && !JobFolders::for_root().is_hosted());
         let context = folders.in_context(runner("X64", false));
         let own = context.get("workspace").map(|it| it.as_text().to_string());
         assert_eq!(own, Some(path("rocket")));

@@ -48,7 +48,7 @@ pub fn default_machine_note<'l>(labels: impl Iterator<Item = &'l String>) -> Opt
 
 impl LabelMachine {
     /// Where nobody has configured machines.
-    fn usual(machine: &ForeseenMachine, dialect: Dialect) -> Self {
+    fn default_for(machine: &ForeseenMachine, dialect: Dialect) -> Self {
         let is_known = |label: &String| {
             is_hosted_ubuntu(label)
                 || dialect.is_forge() && is_usual_at_forges(label)
@@ -137,7 +137,7 @@ fn unlisted<'j>(
         let gets = match machine_of {
             Some(machine_of) => machine_of(&machine.labels, group),
             None if group.is_some() => continue,
-            None => LabelMachine::usual(machine, job.workflow.dialect),
+            None => LabelMachine::default_for(machine, job.workflow.dialect),
         };
         if gets == LabelMachine::Own || is_beyond(machine) {
             continue;

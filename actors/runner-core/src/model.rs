@@ -167,7 +167,7 @@ impl ModelPlan {
             }
             notes.push(JobNotes {
                 id: job.id.clone(),
-                steps: model.steps.iter().map(note).collect(),
+                steps: model.steps.iter().map(step_note).collect(),
             });
         }
         differences.truncate(MAX_DIFFERENCES);
@@ -221,7 +221,7 @@ pub struct StepNote {
     pub commands: Vec<String>,
 }
 
-fn note(step: &ModelStep) -> StepNote {
+fn step_note(step: &ModelStep) -> StepNote {
     let cut = |text: &String| text.chars().take(MAX_EXPLANATION).collect();
     StepNote {
         explanation: step.explanation.as_ref().map(cut),

@@ -237,9 +237,10 @@ pub fn check_for(
         refused: Vec::new(),
         diagnostics: Diagnostics::default(),
     };
-    let dialect = runner
-        .forge
-        .map_or_else(|| Dialect::of_file(file), |forge| Dialect::of(file, forge));
+    let dialect = runner.forge.map_or_else(
+        || Dialect::of_file(file),
+        |forge| Dialect::for_file(file, forge),
+    );
     let mut workflow = match parse_as(file, bytes, dialect) {
         Ok(parsed) => {
             report.diagnostics = parsed.warnings;
@@ -257,7 +258,10 @@ pub fn check_for(
     report.started_by = started_by(&workflow);
     report.never_started_by = never_started_by(&workflow);
     let defaults = runner.token_defaults();
-    workflow.permissions = Some(Permissions::over(workflow.permissions.take(), &defaults));
+    workflow.permissions = Some(Permissions::or_defaults(
+        workflow.permissions.take(),
+        &defaults,
+    ));
     let contexts = example_contexts(&workflow);
     match plan(
         workflow,
@@ -395,7 +399,7 @@ fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport 
             .collect(),
         PlannedWork::Call { .. } => Vec::new(),
     };
-    let usual = |labels: &[String]| LabelImage::usual(labels, dialect);
+    let usual = |labels: &[String]| LabelImage::default_for(labels, dialect);
     JobReport {
         key: foreseen.key.clone(),
         copies: copies.collect(),

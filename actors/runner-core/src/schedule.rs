@@ -92,11 +92,11 @@ struct Field {
 }
 
 const FIELDS: [Field; 5] = [
-    Field::of("minute", "0 to 59", false),
-    Field::of("hour", "0 to 23", false),
-    Field::of("day of the month", "1 to 31", false),
-    Field::of("month", "1 to 12", true),
-    Field::of("day of the week", "0 to 6", true),
+    Field::new("minute", "0 to 59", false),
+    Field::new("hour", "0 to 23", false),
+    Field::new("day of the month", "1 to 31", false),
+    Field::new("month", "1 to 12", true),
+    Field::new("day of the week", "0 to 6", true),
 ];
 
 /// From where gaps are looked for: any day will do.
@@ -198,7 +198,7 @@ impl Schedule {
 }
 
 impl Field {
-    const fn of(name: &'static str, range: &'static str, has_names: bool) -> Self {
+    const fn new(name: &'static str, range: &'static str, has_names: bool) -> Self {
         Self {
             name,
             range,

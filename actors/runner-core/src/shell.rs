@@ -27,7 +27,7 @@ const BASH_OR_SH: &str = "sh -c 'if command -v bash >/dev/null 2>&1; \
 /// The shell of scripts that name none, where it is not that of GitHub's machines: containers need
 /// not have bash, and Gitea and Forgejo let a script fail by any program of a pipe.
 #[must_use]
-pub fn usual(forge: Option<Forge>, in_container: bool) -> Option<&'static str> {
+pub fn default_shell(forge: Option<Forge>, in_container: bool) -> Option<&'static str> {
     match (forge, in_container) {
         (Some(Forge::Forgejo), true) => Some(BASH_OR_SH),
         (_, true) => Some("sh"),

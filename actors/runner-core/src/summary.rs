@@ -106,14 +106,14 @@ pub fn summarise(reports: &[FileReport], unread: usize) -> Summary {
         with_full_store: accepted + helped(needs_store),
         with_full_store_and_images: accepted
             + helped(|need| needs_store(need) || matches!(need, Need::Image(_))),
-        wrong: of(FileStatus::Wrong).map(wrong).collect(),
+        wrong: of(FileStatus::Wrong).map(wrong_file).collect(),
         reasons: reasons(&refused, &groups),
         additions: additions(&groups, accepted),
         single_additions: additions(&details, accepted),
     }
 }
 
-fn wrong(report: &FileReport) -> WrongFile {
+fn wrong_file(report: &FileReport) -> WrongFile {
     let text = report.diagnostics.to_string();
     WrongFile {
         file: report.file.clone(),

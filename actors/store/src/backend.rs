@@ -116,7 +116,7 @@ impl StoreLocation {
                 path: path.to_owned(),
             });
         }
-        let identity = FileIdentity::of(path, &file).map_err(lost)?;
+        let identity = FileIdentity::from_file(path, &file).map_err(lost)?;
         // A second opening has found the same file.
         let _ = opened.set(identity);
         let storage = FileBackend::new(file).map_err(|e| self.open_error(e))?;

@@ -28,7 +28,7 @@ pub struct ExtentTable {
 
 impl ExtentTable {
     /// That of this table.
-    pub const fn of<K: Key, V: HoldsExtents>(table: Table<K, V>) -> Self {
+    pub const fn new<K: Key, V: HoldsExtents>(table: Table<K, V>) -> Self {
         Self {
             name: table.name(),
             extents: |row| decode_row::<V>(row).map_or_else(|_| Vec::new(), |row| row.extents()),

@@ -18,7 +18,7 @@ pub(crate) struct FileIdentity {
 
 impl FileIdentity {
     /// Of this open file, which `path` names now.
-    pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
+    pub(crate) fn from_file(path: &Path, file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;
         let path = path.to_owned();
         Ok(Self { path, file })
@@ -87,7 +87,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, "bytes").unwrap();
-        let identity = FileIdentity::of(&path, &File::open(&path).unwrap()).unwrap();
+        let identity = FileIdentity::from_file(&path, &File::open(&path).unwrap()).unwrap();
         identity.check().unwrap();
         let away = folder.path().join("b");
         std::fs::rename(&path, &away).unwrap();

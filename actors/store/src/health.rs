@@ -124,7 +124,7 @@ impl HealthRecord {
     }
 
     /// The counters of a commit.
-    pub(crate) fn note_commit(&self, took: Duration, quarantined: Option<u64>) {
+    pub(crate) fn record_commit(&self, took: Duration, quarantined: Option<u64>) {
         self.counters.groups.add(1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.counters.last_commit_micros.set(micros);

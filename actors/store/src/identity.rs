@@ -34,7 +34,7 @@ impl Store {
 }
 
 /// Notes that the store takes the place of the one that it was copied from.
-pub(crate) fn note_moved_in(engine: &mut dyn Engine) -> Result<(), StoreError> {
+pub(crate) fn record_move(engine: &mut dyn Engine) -> Result<(), StoreError> {
     let server = engine.server();
     alone(engine, |txn| {
         let id = named(txn, &server)?;

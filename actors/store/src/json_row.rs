@@ -23,7 +23,7 @@ pub enum JsonRow<T> {
 
 impl<T: Serialize> JsonRow<T> {
     /// To be written.
-    pub fn of(value: &T) -> Self {
+    pub fn new(value: &T) -> Self {
         let mut json = Vec::with_capacity(USUAL);
         serde_json::to_writer(&mut json, value).expect("records have text keys only");
         Self::Written(json)

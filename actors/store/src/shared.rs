@@ -99,8 +99,8 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::leadership`].
-    pub fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
-        self.server.note_fit(is_fit)
+    pub fn record_fitness(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.server.record_fitness(is_fit)
     }
 
     /// What waits in the intake for a decision. Blocks, for some seconds at most.
@@ -127,7 +127,7 @@ impl SharedStore {
         if *self.compared.lock() == compared {
             return;
         }
-        self.server.say(&compared);
+        self.server.set_compared_settings(&compared);
         *self.compared.lock() = compared;
     }
 
@@ -136,8 +136,8 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::leadership`].
-    pub fn tell_settings(&self) -> Result<(), OpenError> {
-        self.server.tell_settings()
+    pub fn broadcast_settings_reload(&self) -> Result<(), OpenError> {
+        self.server.broadcast_settings_reload()
     }
 
     /// Changes whenever settings are to be read again, or somebody may have said so unheard.

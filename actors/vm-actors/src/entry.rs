@@ -332,7 +332,7 @@ impl VmEntry {
     }
 
     /// Its agent was heard.
-    pub(crate) fn seen(&self, at: UnixMs) {
+    pub(crate) fn record_contact(&self, at: UnixMs) {
         let mut record = self.record.lock();
         record.last_seen = record.last_seen.max(Some(at));
     }
@@ -461,7 +461,7 @@ mod tests {
             Some(FailureReason::BootDeadline)
         );
         entry.apply(VmEvent::AgentReady);
-        entry.seen(UnixMs(30_000));
+        entry.record_contact(UnixMs(30_000));
         assert_eq!(entry.verdict(late, deadlines), None);
         let over = UnixMs(61_000);
         assert_eq!(

@@ -66,7 +66,7 @@ impl HostPreparation {
     ///
     /// # Errors
     /// When the system has no thread.
-    pub fn begin(
+    pub fn spawn(
         name: DriverName,
         images: LocalImages,
         prepare: Prepare,
@@ -94,7 +94,7 @@ impl HostPreparation {
                 while working.strong_count() > 0 {
                     let prepared = prepare(&progress);
                     let Some(me) = working.upgrade() else { return };
-                    if me.done(prepared) {
+                    if me.finish(prepared) {
                         return;
                     }
                     drop(me);
@@ -106,7 +106,7 @@ impl HostPreparation {
         Ok(me)
     }
 
-    fn done(&self, prepared: Result<PreparedHost, String>) -> bool {
+    fn finish(&self, prepared: Result<PreparedHost, String>) -> bool {
         match prepared {
             Ok(prepared) => {
                 tracing::info!(
@@ -190,7 +190,7 @@ impl Images for HostPreparation {
         store.resolve(name).map_err(|error| match error {
             ImageError::Unknown(name) => ImageFailure::Unknown {
                 name: name.to_string(),
-                known: known(store),
+                known: list_images(store),
             },
             error => ImageFailure::Unusable(error.to_string()),
         })
@@ -213,7 +213,10 @@ impl Images for HostPreparation {
     }
 
     fn fetches(&self) -> Option<watch::Receiver<u64>> {
-        self.images.fetcher.as_ref().map(|fetcher| fetcher.ended())
+        self.images
+            .fetcher
+            .as_ref()
+            .map(|fetcher| fetcher.fetch_ends())
     }
 
     fn shared(&self) -> Option<SharedImages> {
@@ -255,7 +258,7 @@ fn of_the_host() -> Image {
 }
 
 /// The names there are, for a message.
-fn known(store: &ImageStore) -> String {
+fn list_images(store: &ImageStore) -> String {
     let listed = store.list().unwrap_or_default();
     let names: Vec<String> = listed.into_iter().flat_map(|image| image.names).collect();
     names.join(", ")

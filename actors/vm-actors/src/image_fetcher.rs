@@ -72,7 +72,7 @@ impl ImageFetcher {
     ///
     /// # Errors
     /// When the system has no thread.
-    pub fn begin(storage: ImageStorage, configured: Vec<ImageRef>) -> std::io::Result<Arc<Self>> {
+    pub fn spawn(storage: ImageStorage, configured: Vec<ImageRef>) -> std::io::Result<Arc<Self>> {
         let (alive, dropped) = channel();
         let me = Arc::new(Self {
             storage,
@@ -87,7 +87,7 @@ impl ImageFetcher {
         let work = move || {
             let mut swept = Instant::now();
             while let Some(me) = working.upgrade() {
-                me.look(&mut swept);
+                me.poll(&mut swept);
                 drop(me);
                 if dropped.recv_timeout(INDEX_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
                     return;
@@ -98,7 +98,7 @@ impl ImageFetcher {
         thread.spawn(work).map(|_| me)
     }
 
-    fn look(&self, swept: &mut Instant) {
+    fn poll(&self, swept: &mut Instant) {
         self.make_room(0);
         let objects = &self.storage.settings().objects;
         if self.read_index().is_err() || swept.elapsed() < objects.sweep_every {
@@ -162,9 +162,11 @@ impl ImageFetcher {
             choice => choice,
         };
         match choice {
-            ImageChoice::Here(digest) => match self.here(image, &digest) {
+            ImageChoice::Here(digest) => match self.open_local(image, &digest) {
                 // It made room at this moment.
-                Err(_) if !self.storage.local().has(&digest) => Err(self.fetch(image, &digest)),
+                Err(_) if !self.storage.local().contains(&digest) => {
+                    Err(self.fetch(image, &digest))
+                }
                 found => found,
             },
             ImageChoice::Fetch(digest) => Err(self.fetch(image, &digest)),
@@ -175,10 +177,10 @@ impl ImageFetcher {
     fn choose(&self, index: &ImageIndex, image: &ImageRef) -> ImageChoice {
         let store = self.storage.local();
         let local = store.local_name(image.as_str());
-        index.choose(image, local.as_ref(), |digest| store.has(digest))
+        index.choose(image, local.as_ref(), |digest| store.contains(digest))
     }
 
-    fn here(&self, image: &ImageRef, digest: &str) -> Result<Arc<Image>, ImageFailure> {
+    fn open_local(&self, image: &ImageRef, digest: &str) -> Result<Arc<Image>, ImageFailure> {
         let store = self.storage.local();
         let unusable = |error: ImageError| ImageFailure::Unusable(error.to_string());
         if image.digest().is_none() {
@@ -191,7 +193,7 @@ impl ImageFetcher {
             }
         }
         let found = store.resolve(&by_digest(digest)).map_err(unusable)?;
-        store.note_use(digest);
+        store.record_use(digest);
         Ok(found)
     }
 
@@ -269,7 +271,7 @@ impl ImageFetcher {
 
     /// Changes each time that a fetch has ended.
     #[must_use]
-    pub fn ended(&self) -> watch::Receiver<u64> {
+    pub fn fetch_ends(&self) -> watch::Receiver<u64> {
         self.ended.subscribe()
     }
 

@@ -99,7 +99,7 @@ pub fn claim(
 ///
 /// # Errors
 /// The store's.
-pub fn made(
+pub fn record_vm(
     txn: &mut WriteTxn<'_>,
     key: &IdempotencyKey,
     vm: &VmId,
@@ -115,7 +115,11 @@ pub fn made(
 ///
 /// # Errors
 /// The store's.
-pub fn ended(txn: &mut WriteTxn<'_>, key: &IdempotencyKey, now: UnixMs) -> Result<(), StoreError> {
+pub fn record_end(
+    txn: &mut WriteTxn<'_>,
+    key: &IdempotencyKey,
+    now: UnixMs,
+) -> Result<(), StoreError> {
     change(txn, key, |row| {
         row.ended = true;
         row.at = now.0;
@@ -214,11 +218,11 @@ mod tests {
         };
         assert_eq!(claimed(&store, &of_another), Claim::Fresh);
         store
-            .write_blocking(move |txn| made(txn, &key(1), &vm, UnixMs(6)))
+            .write_blocking(move |txn| record_vm(txn, &key(1), &vm, UnixMs(6)))
             .unwrap();
         assert_eq!(claimed(&store, &key(1)), Claim::Made("vm-1".to_owned()));
         store
-            .write_blocking(|txn| ended(txn, &key(1), UnixMs(7)))
+            .write_blocking(|txn| record_end(txn, &key(1), UnixMs(7)))
             .unwrap();
         assert_eq!(claimed(&store, &key(1)), Claim::Ended("vm-1".to_owned()));
         store.write_blocking(|txn| forget(txn, &key(1))).unwrap();
@@ -238,8 +242,8 @@ mod tests {
         let done = ended_key.clone();
         store
             .write_blocking(move |txn| {
-                made(txn, &done, &vm, UnixMs(6))?;
-                ended(txn, &done, UnixMs(7))
+                record_vm(txn, &done, &vm, UnixMs(6))?;
+                record_end(txn, &done, UnixMs(7))
             })
             .unwrap();
         forget_unfinished(&store).unwrap();

@@ -95,8 +95,8 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        trust: Trust::by(|| Tls::System.config().map_err(|error| error.to_string())),
-        on_refused: note_refused(machine.id().clone(), Arc::clone(refused)),
+        trust: Trust::with_config(|| Tls::System.config().map_err(|error| error.to_string())),
+        on_refused: record_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine
         .open_network(Arc::new(uplink), settings.deadlines.boot)
@@ -109,10 +109,10 @@ pub(crate) fn open(
         })
 }
 
-fn note_refused(vm: VmId, refused: Arc<RefusedRequests>) -> OnRefused {
+fn record_refused(vm: VmId, refused: Arc<RefusedRequests>) -> OnRefused {
     let seen = AtomicU32::new(0);
     Box::new(move |text, refusal| {
-        refused.note(text);
+        refused.record(text);
         if seen.fetch_add(1, Ordering::Relaxed) < LOGGED {
             tracing::info!(
                 event = "vm.network_refused",

@@ -13,7 +13,7 @@ pub(crate) struct RefusedRequests(Mutex<Vec<RefusedRequest>>);
 
 impl RefusedRequests {
     /// One more.
-    pub(crate) fn note(&self, reason: &str) {
+    pub(crate) fn record(&self, reason: &str) {
         let reason = &reason[..reason.floor_char_boundary(MAX_BYTES)];
         let mut known = self.0.lock();
         if let Some(known) = known.iter_mut().find(|known| known.reason == reason) {
@@ -44,10 +44,10 @@ mod tests {
             "b:80 is not listed",
             "a:443 is not listed",
         ] {
-            refused.note(reason);
+            refused.record(reason);
         }
         for number in 0..1000 {
-            refused.note(&format!("{number}{}", "ö".repeat(1000)));
+            refused.record(&format!("{number}{}", "ö".repeat(1000)));
         }
         let view = refused.view();
         assert_eq!(view.len(), KEPT);

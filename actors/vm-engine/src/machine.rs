@@ -151,7 +151,7 @@ impl VmMachine {
     }
 
     /// Lets it stand still with nothing under way; whether it ran before.
-    fn stand_still(&self, deadline: Duration) -> Result<bool, MachineError> {
+    fn pause_idle(&self, deadline: Duration) -> Result<bool, MachineError> {
         let ran = !self.is_paused();
         if ran {
             self.link.await_rest(REST_TIMEOUT)?;
@@ -300,7 +300,7 @@ impl Machine for VmMachine {
     ) -> Result<u64, MachineError> {
         let snapshots = self.snapshots()?;
         let turn = self.turn.lock();
-        let ran = self.stand_still(deadline)?;
+        let ran = self.pause_idle(deadline)?;
         let saved = snapshots.save(name, deadline);
         drop(turn);
         if ran {
@@ -317,7 +317,7 @@ impl Machine for VmMachine {
     ) -> Result<(), MachineError> {
         let snapshots = self.snapshots()?;
         let turn = self.turn.lock();
-        self.stand_still(deadline)?;
+        self.pause_idle(deadline)?;
         snapshots.load(name, deadline)?;
         drop(turn);
         self.wake(identity, deadline)

@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// How it ended, if it has within `wait`.
-    pub(crate) fn ended(&self, wait: Duration) -> Option<ExitStatus> {
+    pub(crate) fn wait_for_end(&self, wait: Duration) -> Option<ExitStatus> {
         let start = Instant::now();
         loop {
             if let Ok(Some(status)) = self.child.lock().try_wait() {
@@ -129,7 +129,7 @@ impl Process {
 
     /// In words: how it ended and the last it said.
     pub(crate) fn obituary(&self) -> String {
-        let status = self.ended(Duration::from_millis(300));
+        let status = self.wait_for_end(Duration::from_millis(300));
         let how = status.map_or_else(
             || "its process runs still".to_owned(),
             |status| status.to_string(),
@@ -162,7 +162,7 @@ impl Process {
             let _ = child.kill();
         }
         drop(child);
-        match self.ended(KILL_DEADLINE) {
+        match self.wait_for_end(KILL_DEADLINE) {
             Some(_) => Ok(()),
             None => Err(DriverError::Deadline {
                 deadline: KILL_DEADLINE,

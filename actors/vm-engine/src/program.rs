@@ -69,17 +69,17 @@ pub(crate) fn usable(program: &Path, hint: &'static str) -> Result<PathBuf, Driv
 pub(crate) fn leashed(command: &Command) -> Command {
     use std::os::unix::process::CommandExt as _;
     let Some(leash) = find(Path::new(LEASH)) else {
-        return again(Command::new(command.get_program()), command);
+        return rebuild(Command::new(command.get_program()), command);
     };
     let mut leashed = Command::new(leash);
     leashed
         .args(["--pdeathsig", "TERM", "--", "sh", "-c", HAND_ON, "sh"])
         .arg(command.get_program())
         .process_group(0);
-    again(leashed, command)
+    rebuild(leashed, command)
 }
 
-fn again(mut to: Command, from: &Command) -> Command {
+fn rebuild(mut to: Command, from: &Command) -> Command {
     to.args(from.get_args());
     for (name, value) in from.get_envs() {
         match value {

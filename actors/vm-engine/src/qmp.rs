@@ -43,7 +43,7 @@ impl Qmp {
     }
 
     /// Gives QEMU an open file under a name.
-    pub(crate) fn give_file(
+    pub(crate) fn send_file(
         &mut self,
         name: &str,
         file: BorrowedFd<'_>,

@@ -10,8 +10,8 @@ const OTHERS: u32 = 0o077;
 
 /// Takes from everybody else what they may do with a data folder, and with what stands directly in
 /// it: nobody comes deeper than that. A folder that is missing is made later, for its owner alone
-/// (see [`process::begin`](crate::process::begin)). What was changed is logged, and so is a folder
-/// that has to stay as it is.
+/// (see [`process::secure`](crate::process::secure)). What was changed is logged, and so is a
+/// folder that has to stay as it is.
 pub fn tighten(folder: &Path) {
     match closed(folder) {
         Ok(0) => {}

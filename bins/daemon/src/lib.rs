@@ -3,7 +3,7 @@
 //! start and end. Using this crate makes mimalloc the program's allocator.
 //!
 //! ```text
-//! process::begin ─▶ environment::take ─▶ settings ─▶ log::init ─▶ data::tighten ─▶ lifecycle::run
+//! process::secure ─▶ environment::take ─▶ settings ─▶ log::init ─▶ data::tighten ─▶ lifecycle::run
 //! umask, undumpable,  secrets leave the                              folders that
 //! open files, SIGHUP  environment block                              others can read
 //! ```

@@ -32,7 +32,7 @@ impl LogFile {
         })
     }
 
-    fn begin_another(&mut self) -> io::Result<()> {
+    fn rotate(&mut self) -> io::Result<()> {
         let mut former = self.path.clone().into_os_string();
         former.push(".1");
         std::fs::rename(&self.path, former)?;
@@ -51,7 +51,7 @@ impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.written >= self.limit {
             // A file that cannot be moved is written on.
-            let _ = self.begin_another();
+            let _ = self.rotate();
         }
         let written = self.file.write(bytes)?;
         self.written += written as u64;

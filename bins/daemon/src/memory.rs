@@ -14,7 +14,7 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
     unsafe_code,
     reason = "setting an option before any other thread runs is sound"
 )]
-pub fn give_freed_memory_back() {
+pub fn trim_memory() {
     // SAFETY: called first in `main`, with an option of the bundled allocator and a valid value.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
 }

@@ -10,20 +10,20 @@ use supervision::RootHandle;
 
 /// Everything listens.
 pub fn ready() {
-    tell(&[NotifyState::Ready]);
+    send_states(&[NotifyState::Ready]);
 }
 
 /// It is coming to its end.
 pub fn stopping() {
-    tell(&[NotifyState::Stopping]);
+    send_states(&[NotifyState::Stopping]);
 }
 
 /// One line for whoever asks for the service's status.
 pub fn status(text: &str) {
-    tell(&[NotifyState::Status(text)]);
+    send_states(&[NotifyState::Status(text)]);
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn send_states(states: &[NotifyState<'_>]) {
     // Without a service manager there is nobody to tell.
     let _ = sd_notify::notify(states);
 }
@@ -43,7 +43,7 @@ where
     actix_rt::spawn(async move {
         loop {
             match probe(limit).await {
-                Ok(()) => tell(&[NotifyState::Watchdog]),
+                Ok(()) => send_states(&[NotifyState::Watchdog]),
                 Err(reason) => tracing::error!(
                     event = "server.does_not_answer",
                     reason,

@@ -20,7 +20,7 @@ const MOST_OPEN_FILES: u64 = 1 << 20;
 /// - it may open as many files as the system lets it: 1,024, the usual soft limit, is what programs
 ///   with `select` can bear;
 /// - SIGHUP does not end it. What it does instead is said once the program listens.
-pub fn begin() {
+pub fn secure() {
     rustix::process::umask(Mode::from_raw_mode(0o077));
     // A kernel that refuses leaves what the file system protects.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);

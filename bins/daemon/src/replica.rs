@@ -18,7 +18,7 @@ use store::{PostgresUrl, SharedStore, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::lifecycle::ShutdownSignal;
-use crate::signs::{note_primaries, note_signs};
+use crate::signs::{record_primaries, record_signs};
 
 pub use crate::signs::probe_as_standby;
 
@@ -44,7 +44,7 @@ impl BackgroundServer {
         }
     }
 
-    fn tell_to_stop(&mut self) {
+    fn request_stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             // One that has ended already hears nothing.
             let _ = stop.send(());
@@ -56,7 +56,7 @@ impl BackgroundServer {
     }
 
     async fn stop(mut self) -> anyhow::Result<()> {
-        self.tell_to_stop();
+        self.request_stop();
         self.ended().await
     }
 }
@@ -86,7 +86,7 @@ pub fn open(
     let half = || uuid::Uuid::new_v4().simple().to_string();
     let key = format!("{}{}", half(), half());
     let shared = SharedStore::new(url, options, (&address, &key))?;
-    let control = RoleControl::beside(&address, Arc::new(shared.clone()));
+    let control = RoleControl::with_standbys(&address, Arc::new(shared.clone()));
     Ok((shared, control))
 }
 
@@ -118,7 +118,7 @@ impl BacklogWatch {
                 let asked = tokio::task::spawn_blocking(move || {
                     let primaries = surveys.then(|| of_thread.two_primaries());
                     // Whoever is not noted is asked again at the next look.
-                    let _ = of_thread.note_fit(is_fit);
+                    let _ = of_thread.record_fitness(is_fit);
                     (
                         of_thread.backlog().ok(),
                         of_thread.server_signs().ok(),
@@ -126,12 +126,12 @@ impl BacklogWatch {
                     )
                 });
                 let (backlog, signs, primaries) = asked.await.unwrap_or_default();
-                control.note_backlog(backlog);
+                control.record_backlog(backlog);
                 if let Some(complaint) = primaries {
-                    note_primaries(&control, complaint);
+                    record_primaries(&control, complaint);
                 }
                 if let Some(signs) = signs {
-                    note_signs(&control, &signs);
+                    record_signs(&control, &signs);
                 }
                 tokio::time::sleep(BACKLOG_INTERVAL).await;
             }
@@ -172,7 +172,7 @@ where
         let store = match until_taken(control, &mut stop, waiting, &mut taken).await {
             StandbyEnd::Took(store) => store,
             StandbyEnd::Stopped => {
-                control.on(RoleEvent::StopAsked);
+                control.apply(RoleEvent::StopAsked);
                 standby.stop().await?;
                 return end(former).await;
             }
@@ -192,24 +192,24 @@ where
                     "this process took the store and cannot start with it; it leaves it to others for a while"
                 );
                 close(store).await;
-                control.on(RoleEvent::DrainAsked);
-                control.on(RoleEvent::TreeEnded);
+                control.apply(RoleEvent::DrainAsked);
+                control.apply(RoleEvent::TreeEnded);
                 standby.stop().await?;
                 continue;
             }
         };
         // It accepts no more before the leader does: what was passed on to this process must not
         // meet a standby. Connections wait with the system meanwhile.
-        standby.tell_to_stop();
+        standby.request_stop();
         tokio::task::yield_now().await;
         let mut leader = BackgroundServer::start(serve);
-        actix_rt::spawn(async move { note_end(standby.stop().await) });
+        actix_rt::spawn(async move { log_end(standby.stop().await) });
         match until_over(control, &mut stop, (&mut leader, &store)).await {
             LeaderEnd::HandsOver(event) => {
-                control.on(event);
+                control.apply(event);
             }
             LeaderEnd::Stopped => {
-                control.on(RoleEvent::StopAsked);
+                control.apply(RoleEvent::StopAsked);
                 let ended = leader.stop().await;
                 close(store).await;
                 return ended;
@@ -219,7 +219,7 @@ where
                 return ended;
             }
         }
-        leader.tell_to_stop();
+        leader.request_stop();
         former = Some(BackgroundServer::start(|_| async move {
             let ended = leader.ended().await;
             close(store).await;
@@ -264,7 +264,7 @@ async fn until_over(
             }
             () = &mut accepts, if !leads => {
                 leads = true;
-                control.on(RoleEvent::TreeStarted);
+                control.apply(RoleEvent::TreeStarted);
             }
         }
     }
@@ -295,11 +295,11 @@ async fn until_taken(
             ended = standby.ended() => return StandbyEnd::Ended(ended),
             reason = control.refused() => return StandbyEnd::Refused(reason),
             ended = ended(former) => {
-                note_end(ended);
-                control.on(RoleEvent::TreeEnded);
+                log_end(ended);
+                control.apply(RoleEvent::TreeEnded);
             }
             Some(AcquiredStore { store, epoch }) = taken.recv() => {
-                if control.on(RoleEvent::Took(epoch)) == RoleAction::StartTree {
+                if control.apply(RoleEvent::Took(epoch)) == RoleAction::StartTree {
                     return StandbyEnd::Took(store);
                 }
                 close(store).await;
@@ -324,7 +324,7 @@ async fn end(former: Option<BackgroundServer>) -> anyhow::Result<()> {
     }
 }
 
-fn note_end(ended: anyhow::Result<()>) {
+fn log_end(ended: anyhow::Result<()>) {
     if let Err(error) = ended {
         let error = crate::error_chain(error.as_ref());
         tracing::warn!(

@@ -15,14 +15,14 @@ use crate::vm_hosts::try_vm_hosts;
 const CLOCK_TOLERANCE_MS: u64 = 10_000;
 
 /// What the database says of itself, and of the leader's settings, for `/health`.
-pub(crate) fn note_signs(control: &RoleControl, signs: &ServerSigns) {
+pub(crate) fn record_signs(control: &RoleControl, signs: &ServerSigns) {
     let ahead_ms = signs.clock_ahead_ms;
     let differs = (ahead_ms.unsigned_abs() > CLOCK_TOLERANCE_MS).then(|| {
         let (seconds, way) = (ahead_ms.unsigned_abs() / 1000, ahead_ms.signum());
         let way = if way > 0 { "behind" } else { "ahead of" };
         format!("the clock of this host is {seconds} s {way} the database's: set both by NTP")
     });
-    if control.note_warning("clock", differs.clone()) {
+    if control.record_warning("clock", differs.clone()) {
         let reason = differs.unwrap_or_default();
         tracing::error!(event = "clock.differs", ahead_ms, "{reason}");
     }
@@ -31,7 +31,7 @@ pub(crate) fn note_signs(control: &RoleControl, signs: &ServerSigns) {
          it, or take it out of that setting"
             .to_owned()
     });
-    if control.note_warning("replica", awaits.clone()) {
+    if control.record_warning("replica", awaits.clone()) {
         let reason = awaits.unwrap_or_default();
         tracing::error!(event = "store.replica_awaited", "{reason}");
     }
@@ -40,15 +40,15 @@ pub(crate) fn note_signs(control: &RoleControl, signs: &ServerSigns) {
         let names = differing.join(", ");
         format!("the settings of this process differ from the leader's: {names}")
     });
-    if control.note_warning("settings", differs.clone()) {
+    if control.record_warning("settings", differs.clone()) {
         let reason = differs.unwrap_or_default();
         tracing::error!(event = "replica.settings_differ", "{reason}");
     }
 }
 
 /// That more than one server of the address accepts writes, for `/health`.
-pub(crate) fn note_primaries(control: &RoleControl, complaint: Option<String>) {
-    if control.note_warning("primaries", complaint.clone()) {
+pub(crate) fn record_primaries(control: &RoleControl, complaint: Option<String>) {
+    if control.record_warning("primaries", complaint.clone()) {
         let reason = complaint.unwrap_or_default();
         tracing::error!(event = "store.two_primaries", "{reason}");
     }
@@ -74,7 +74,7 @@ pub fn probe_as_standby(
     let look = move || {
         loop {
             if control.role() == ReplicaRole::Standby {
-                note_probe(&control, storage.as_ref(), &hosts());
+                record_probe(&control, storage.as_ref(), &hosts());
             }
             std::thread::park_timeout(PROBE_INTERVAL);
         }
@@ -85,10 +85,10 @@ pub fn probe_as_standby(
     Ok(())
 }
 
-fn note_probe(control: &RoleControl, storage: Option<&ObjectStorage>, hosts: &[VmHostSettings]) {
+fn record_probe(control: &RoleControl, storage: Option<&ObjectStorage>, hosts: &[VmHostSettings]) {
     let objects = storage.and_then(|storage| storage.usable().err());
     let objects = objects.map(|error| format!("no object storage: {error}"));
-    if control.note_warning("objects", objects.clone()) {
+    if control.record_warning("objects", objects.clone()) {
         let error = objects.unwrap_or_default();
         tracing::error!(
             event = "objects.failing",
@@ -99,7 +99,7 @@ fn note_probe(control: &RoleControl, storage: Option<&ObjectStorage>, hosts: &[V
     let faults = try_vm_hosts("[vm_hosts]", hosts);
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let faults = (!faults.is_empty()).then(|| faults.join("; "));
-    control.note_warning("vm_hosts", faults);
+    control.record_warning("vm_hosts", faults);
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     fn i18_a_clock_that_is_off_settings_that_differ_and_hanging_commits_are_said() {
         let control = RoleControl::new("here:1");
         let said = |signs: ServerSigns| {
-            note_signs(&control, &signs);
+            record_signs(&control, &signs);
             control.warning()
         };
         assert_eq!(said(ServerSigns::default()), None);
@@ -136,18 +136,18 @@ mod tests {
     #[test]
     fn i18_two_primaries_are_said_until_one_is_stopped_whoever_leads() {
         let control = RoleControl::new("here:1");
-        note_primaries(&control, Some("2 servers accept writes".to_owned()));
+        record_primaries(&control, Some("2 servers accept writes".to_owned()));
         assert_eq!(
             control.warning().as_deref(),
             Some("2 servers accept writes")
         );
-        control.on(RoleEvent::Took(1));
-        control.on(RoleEvent::TreeStarted);
+        control.apply(RoleEvent::Took(1));
+        control.apply(RoleEvent::TreeStarted);
         assert_eq!(
             control.warning().as_deref(),
             Some("2 servers accept writes")
         );
-        note_primaries(&control, None);
+        record_primaries(&control, None);
         assert_eq!(control.warning(), None);
     }
 
@@ -158,17 +158,17 @@ mod tests {
         let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
         let storage = ObjectStorage::open(&place).expect("it opens");
         let control = RoleControl::new("here:1");
-        note_probe(&control, Some(&storage), &[]);
+        record_probe(&control, Some(&storage), &[]);
         assert_eq!(control.warning(), None);
         storage.close("moved away").expect("it is written");
-        note_probe(&control, Some(&storage), &[]);
+        record_probe(&control, Some(&storage), &[]);
         let warning = control.warning().expect("it is closed");
         assert!(warning.contains("no object storage: "), "{warning}");
         assert_eq!(control.stores_deliveries(), Ok(()));
         // Where a delivery was not stored none is to be sent for a while.
-        control.note_delivery(Some("no answer".to_owned()));
+        control.record_delivery(Some("no answer".to_owned()));
         assert!(control.stores_deliveries().is_err());
-        control.note_delivery(None);
+        control.record_delivery(None);
         assert_eq!(control.stores_deliveries(), Ok(()));
     }
 }

@@ -63,8 +63,8 @@ impl Bridge {
             }
             None => (
                 None,
-                Endpoint::of(&target.receiver)?,
-                Endpoint::of(local_admin(&target.admin, Path::new(PACKAGED_SOCKET)))?,
+                Endpoint::parse(&target.receiver)?,
+                Endpoint::parse(local_admin(&target.admin, Path::new(PACKAGED_SOCKET)))?,
             ),
         };
         let location = target
@@ -186,7 +186,7 @@ fn local_admin<'a>(said: &'a str, socket: &'a Path) -> &'a str {
 }
 
 impl Endpoint {
-    fn of(address: &str) -> Result<Self, Failure> {
+    fn parse(address: &str) -> Result<Self, Failure> {
         if let Address::Socket(path) = Address::parse(address)? {
             return Self::socket(path.into());
         }

@@ -12,8 +12,8 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    daemon::process::begin();
-    daemon::memory::give_freed_memory_back();
+    daemon::process::secure();
+    daemon::memory::trim_memory();
     let arguments = Arguments::parse();
     match &arguments.command {
         Some(Command::Completions(options)) => {

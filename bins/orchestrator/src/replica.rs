@@ -51,7 +51,7 @@ pub(crate) fn serve(
     let settings = Settings {
         path: arguments.config.clone().unwrap_or_default(),
         environment,
-        now: Arc::new(Mutex::new(CheckedNow::of(checked))),
+        now: Arc::new(Mutex::new(CheckedNow::new(checked))),
         leading: Rc::default(),
     };
     let config = settings.source();
@@ -116,7 +116,7 @@ struct CheckedNow {
 }
 
 impl CheckedNow {
-    fn of(checked: CheckedConfig) -> Self {
+    fn new(checked: CheckedConfig) -> Self {
         let shared = Arc::new(checked.config.clone());
         Self { checked, shared }
     }
@@ -131,7 +131,7 @@ impl Settings {
     /// What a leader begins with: the files as they are, or as they were without mistakes.
     fn read_again(&self) -> CheckedConfig {
         let mut now = self.now.lock();
-        *now = CheckedNow::of(read(&self.path, &self.environment, &now.checked));
+        *now = CheckedNow::new(read(&self.path, &self.environment, &now.checked));
         now.checked.clone()
     }
 
@@ -173,7 +173,7 @@ impl Settings {
         async move || {
             let compared = {
                 let mut now = now.lock();
-                *now = CheckedNow::of(read(&path, &environment, &now.checked));
+                *now = CheckedNow::new(read(&path, &environment, &now.checked));
                 boot::compared(&now.shared)
             };
             let shared = shared.clone();

@@ -125,7 +125,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         data,
     };
     for clash in clashes(&plan.addresses()) {
-        plan.warnings.extend(of(&name, clash));
+        plan.warnings.extend(mistake_without_place(&name, clash));
     }
     if plan.warnings.has_errors() {
         return Err(plan.warnings);
@@ -163,8 +163,8 @@ pub(crate) fn runner_again(
 /// The file's name, its text, and the folder that paths in it are meant from.
 fn text_of(path: &Path) -> Result<(String, Vec<u8>, PathBuf), Diagnostics> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read(path).map_err(|error| of(&name, format!("it cannot be read: {error}")))?;
+    let text = std::fs::read(path)
+        .map_err(|error| mistake_without_place(&name, format!("it cannot be read: {error}")))?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let base = absolute.parent().unwrap_or(Path::new("/")).to_owned();
     Ok((name, text, base))
@@ -194,7 +194,7 @@ fn clashes(addresses: &[(&'static str, String)]) -> Vec<String> {
 }
 
 /// A mistake that has no place in a text.
-pub(crate) fn of(name: &str, message: String) -> Diagnostics {
+pub(crate) fn mistake_without_place(name: &str, message: String) -> Diagnostics {
     Diagnostic::of_setting(name, ValueError::new(message)).into()
 }
 
@@ -214,8 +214,10 @@ impl Checker<'_> {
         let folder = self.data.join(name);
         let text = folder.to_str().map(str::to_owned);
         if text.is_none() {
-            self.found
-                .extend(of("data_dir", "the path is not Unicode".to_owned()));
+            self.found.extend(mistake_without_place(
+                "data_dir",
+                "the path is not Unicode".to_owned(),
+            ));
         }
         text
     }
@@ -238,13 +240,14 @@ impl Checker<'_> {
         let path = &settings.settings_path.value;
         if !path.exists() {
             let message = format!("there is no role file at {}", path.display());
-            self.found.extend(of("settings in [search]", message));
+            self.found
+                .extend(mistake_without_place("settings in [search]", message));
             return None;
         }
         let read = boot::read_configuration(path, self.environment, self.data);
         let read = read.map_err(|error| match error {
             BootError::Roles(wrong) => wrong,
-            other => of("settings in [search]", other.to_string()),
+            other => mistake_without_place("settings in [search]", other.to_string()),
         });
         let (configuration, _) = self.kept(read)?;
         let roles = configuration.view().roles();
@@ -261,7 +264,7 @@ impl Checker<'_> {
             data: (!table.has_data()).then_some(data),
             ..VmFlags::default()
         };
-        let config = ManagerConfig::of(table, &flags, self.environment);
+        let config = ManagerConfig::from_file(table, &flags, self.environment);
         self.kept(config)
     }
 
@@ -271,15 +274,16 @@ impl Checker<'_> {
             data: (!table.has_data()).then_some(data),
             ..RunnerFlags::default()
         };
-        let config = RunnerConfig::of(table, &flags, self.environment);
+        let config = RunnerConfig::from_file(table, &flags, self.environment);
         self.kept(config)
     }
 
     fn orchestrator(&mut self, path: PathBuf, environment: &Environment) -> Option<AgentPlan> {
         let data = self.data.to_string_lossy();
         let environment = environment.clone().with(DATA_VARIABLE, &data);
-        let files = load(&path, &environment)
-            .map_err(|error| of("settings in [orchestrator]", error.to_string()));
+        let files = load(&path, &environment).map_err(|error| {
+            mistake_without_place("settings in [orchestrator]", error.to_string())
+        });
         let files = self.kept(files)?;
         let host = SystemHost::new(&environment);
         let checked =

@@ -107,7 +107,7 @@ fn settings_text(
     } else {
         check::plan(path, environment)?;
         let file = ConfigText::read(Some(path), "", environment)
-            .map_err(|error| check::of(&path.display().to_string(), error))?;
+            .map_err(|error| check::mistake_without_place(&path.display().to_string(), error))?;
         effective(&settings::keys(), &file, &[], environment)?
     };
     // A closed terminal is no reason to fail.
@@ -122,8 +122,8 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    daemon::process::begin();
-    daemon::memory::give_freed_memory_back();
+    daemon::process::secure();
+    daemon::memory::trim_memory();
     let arguments = Arguments::parse();
     match &arguments.command {
         Some(Command::Demo(options)) => return demonstrate(options),
@@ -164,7 +164,10 @@ fn main() -> ExitCode {
         let faults = plan.peer_faults(arguments.offline);
         if !faults.is_empty() {
             for fault in &faults {
-                show(&check::of(fault.setting, fault.reason.clone()));
+                show(&check::mistake_without_place(
+                    fault.setting,
+                    fault.reason.clone(),
+                ));
             }
             return peers::exit_code(&faults);
         }

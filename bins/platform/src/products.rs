@@ -36,7 +36,7 @@ use crate::servers::ProductServers;
 /// The runner's token for the VM manager is made anew at each start; no process lives longer.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-fn say_where(product: &'static str, address: SocketAddr) {
+fn print_address(product: &'static str, address: SocketAddr) {
     tracing::info!(
         event = "platform.listening",
         product,
@@ -102,7 +102,7 @@ impl Search {
         } = self;
         options.runs = runs;
         options.front = Some(front);
-        say_where("search", listener.local_addr()?);
+        print_address("search", listener.local_addr()?);
         let server = SearchServer::prepare(&settings, options)
             .start_below(tree)
             .await?;
@@ -182,7 +182,7 @@ impl Machines {
             options,
             listener,
         } = self;
-        say_where("vm_manager", listener.local_addr()?);
+        print_address("vm_manager", listener.local_addr()?);
         let store = service.store.clone();
         let server = VmServer::prepare(service, options)
             .start_below(tree)
@@ -297,7 +297,7 @@ impl Runs {
             services,
             store,
         } = self;
-        say_where("runner", listener.local_addr()?);
+        print_address("runner", listener.local_addr()?);
         let server = RunnerServer::prepare(service, options)
             .start_below(tree)
             .await?;
@@ -362,9 +362,9 @@ impl Agents {
         servers: &mut ProductServers,
     ) -> anyhow::Result<()> {
         let Self { service, listening } = self;
-        say_where("orchestrator", listening.receiver.local_addr()?);
+        print_address("orchestrator", listening.receiver.local_addr()?);
         if let Some(admin) = &listening.admin {
-            say_where("orchestrator's operations", admin.local_addr()?);
+            print_address("orchestrator's operations", admin.local_addr()?);
         }
         let store = service.store.clone();
         let server = OrchestratorServer::prepare(service)

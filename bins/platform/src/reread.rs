@@ -52,11 +52,11 @@ impl RunnerFile {
 
     /// For the actor that puts in force what may change.
     pub(crate) fn source(self: Arc<Self>) -> SettingsSource {
-        Arc::new(move || self.again())
+        Arc::new(move || self.reload())
     }
 
     /// Reads the file again. The runner of a file that has none any more goes on as it is.
-    fn again(&self) -> Result<SettingsNow, String> {
+    fn reload(&self) -> Result<SettingsNow, String> {
         let read = check::runner_again(&self.path, &self.environment);
         let (runner, written) = read.map_err(|wrong| wrong.to_string())?;
         if let Some(config) = runner {

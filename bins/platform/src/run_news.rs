@@ -43,7 +43,7 @@ impl RunSources {
     }
 
     /// Publishes the runs whenever they change and somebody listens; for ever.
-    pub(crate) async fn tell(self, feed: RunFeed) {
+    pub(crate) async fn publish_changes(self, feed: RunFeed) {
         let mut runner = self.runner.as_ref().map(RunnerView::changes);
         let mut agents = self.agents.as_ref().map(OrchestratorView::journal_changes);
         loop {

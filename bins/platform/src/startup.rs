@@ -121,7 +121,7 @@ impl Products {
             let feed = keepers.feed(self.runs.as_ref().and_then(Runs::token));
             search.start(feed.clone(), door, tree, servers).await?;
             if let Some(feed) = feed {
-                servers.run_beside(keepers.tell(feed));
+                servers.run_beside(keepers.publish_changes(feed));
             }
         }
         if let Some(machines) = self.machines {

@@ -21,8 +21,8 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    daemon::process::begin();
-    daemon::memory::give_freed_memory_back();
+    daemon::process::secure();
+    daemon::memory::trim_memory();
     daemon::memory::use_small_pages();
     let arguments = Arguments::parse();
     match &arguments.command {

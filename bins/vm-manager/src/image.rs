@@ -123,7 +123,7 @@ fn build(
 ) -> anyhow::Result<BuiltImage> {
     let recipe = match recipe {
         None => Recipe::default_image(),
-        Some(path) => match path.to_str().and_then(Recipe::known) {
+        Some(path) => match path.to_str().and_then(Recipe::find) {
             Some(known) if !path.exists() => known,
             _ => {
                 let text = std::fs::read_to_string(path)

@@ -22,7 +22,7 @@ use vm_web::config::{ManagerConfig, keys};
 use crate::arguments::{Arguments, Command, Common, ConfigError, FAILED, TokenArguments};
 
 fn main() -> ExitCode {
-    daemon::process::begin();
+    daemon::process::secure();
     let arguments = Arguments::parse();
     match &arguments.command {
         Some(Command::Completions(options)) => {

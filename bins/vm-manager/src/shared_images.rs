@@ -53,7 +53,7 @@ impl SharedImages {
     pub(crate) fn list(&self) -> anyhow::Result<()> {
         let index = self.0.index()?;
         for (digest, image) in &index.images {
-            let place = if self.0.local().has(digest) {
+            let place = if self.0.local().contains(digest) {
                 "here too"
             } else {
                 "not here"

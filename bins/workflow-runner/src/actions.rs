@@ -20,14 +20,14 @@ use crate::action_arguments::{
     ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
     ActionsListOptions, ActionsRemoveOptions, ActionsUpdateOptions, ActionsVendorOptions,
 };
-use crate::arguments::{ServeOptions, ended, print, print_note};
+use crate::arguments::{ServeOptions, exit_code, print, print_note};
 use crate::repository::Repository;
 use crate::serve;
 use crate::store_options::ActionsStoreOptions;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
-    ended(match command {
+    exit_code(match command {
         ActionsCommand::Add(options) => add(options, environment),
         ActionsCommand::Vendor(options) => vendor(options, environment),
         ActionsCommand::Update(options) => update(options, environment),
@@ -75,7 +75,7 @@ pub(crate) struct CheckedRunner {
 impl CheckedRunner {
     /// The runner of these options. Without a configuration that can be read, and none named, one
     /// that nobody has configured.
-    pub(crate) fn of(options: &ActionsStoreOptions) -> Result<Self, String> {
+    pub(crate) fn from_options(options: &ActionsStoreOptions) -> Result<Self, String> {
         let environment = Environment::from_os(std::env::vars_os());
         match settings(options, &environment) {
             Ok(settings) => {
@@ -99,8 +99,10 @@ impl CheckedRunner {
     pub(crate) fn events(&self, file: &str, bytes: &[u8]) -> Vec<(String, EventKind)> {
         let forge = self.settings.as_ref().map(|settings| settings.forge);
         let forge = forge.filter(|_| self.is_named);
-        let dialect =
-            forge.map_or_else(|| Dialect::of_file(file), |forge| Dialect::of(file, forge));
+        let dialect = forge.map_or_else(
+            || Dialect::of_file(file),
+            |forge| Dialect::for_file(file, forge),
+        );
         let Ok(parsed) = parse_as(file, bytes, dialect) else {
             return Vec::new();
         };
@@ -185,7 +187,7 @@ fn remove(options: &ActionsRemoveOptions, environment: &Environment) -> anyhow::
 /// Adds what is missing, then what that uses, until nothing new is missing.
 fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::Result<bool> {
     let store = store(&options.store, environment)?;
-    let repositories = Repository::below(&options.path).map_err(anyhow::Error::msg)?;
+    let repositories = Repository::find_all(&options.path).map_err(anyhow::Error::msg)?;
     let mut tried = BTreeSet::new();
     let mut all = true;
     loop {

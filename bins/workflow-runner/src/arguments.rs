@@ -463,7 +463,7 @@ pub(crate) enum Format {
 }
 
 /// The exit code of a command that did all of it, or not.
-pub(crate) fn ended(done: anyhow::Result<bool>) -> ExitCode {
+pub(crate) fn exit_code(done: anyhow::Result<bool>) -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

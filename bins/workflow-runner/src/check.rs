@@ -13,7 +13,7 @@ use crate::repository::Repository;
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
 /// refused).
 pub(crate) fn run(options: &CheckOptions) -> ExitCode {
-    let runner = match CheckedRunner::of(&options.store) {
+    let runner = match CheckedRunner::from_options(&options.store) {
         Ok(runner) => runner,
         Err(error) => {
             print_note(&error);

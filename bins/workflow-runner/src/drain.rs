@@ -8,7 +8,7 @@ use config_core::{Environment, format_duration};
 use http_clients::http::{Method, Request};
 use serde_json::Value;
 
-use crate::arguments::{ended, print, print_note};
+use crate::arguments::{exit_code, print, print_note};
 use crate::runner_api::{RunnerApi, RunnerRefusal};
 use crate::runner_options::DrainOptions;
 
@@ -37,7 +37,7 @@ enum Drain {
 }
 
 impl Drain {
-    fn of(answer: &Value) -> Self {
+    fn from_answer(answer: &Value) -> Self {
         let jobs = answer["jobs"].as_u64().unwrap_or_default();
         let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
         match answer["status"].as_str() {
@@ -51,7 +51,7 @@ impl Drain {
 
 /// Has the runner that leads hand over.
 pub(crate) fn run(options: &DrainOptions, environment: &Environment) -> ExitCode {
-    let drained = RunnerApi::of(&options.runner, environment).and_then(|api| {
+    let drained = RunnerApi::from_options(&options.runner, environment).and_then(|api| {
         let request = DrainRequest {
             api: &api,
             force: options.force,
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &DrainOptions, environment: &Environment) -> ExitCode
             ));
             ExitCode::from(TIMED_OUT)
         }
-        Err(error) => ended(Err(error)),
+        Err(error) => exit_code(Err(error)),
     }
 }
 
@@ -85,7 +85,7 @@ struct DrainRequest<'a> {
 
 impl DrainRequest<'_> {
     fn ask(&self, hold_s: Option<u64>, epoch: Option<u64>) -> anyhow::Result<Drain> {
-        let mut url = self.api.at("admin/drain")?;
+        let mut url = self.api.url("admin/drain")?;
         let number = |name: &'static str, number: Option<u64>| Some((name, number?.to_string()));
         let force = self.force.then(|| ("force", "true".to_owned()));
         let parameters = [force, number("hold_s", hold_s), number("epoch", epoch)];
@@ -93,7 +93,7 @@ impl DrainRequest<'_> {
             url.query_pairs_mut().append_pair(name, &value);
         }
         let answer = self.api.ask(Request::new(Method::Post, url))?;
-        Ok(Drain::of(&answer))
+        Ok(Drain::from_answer(&answer))
     }
 
     fn at_once(&self, epoch: Option<u64>) -> anyhow::Result<Drain> {

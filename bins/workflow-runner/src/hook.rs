@@ -14,7 +14,7 @@ use runner_core::event::EventKind;
 use runner_web::config::RunnerConfig;
 use url::{Host, Url};
 
-use crate::arguments::{HookAddOptions, ServeOptions, ended, print, print_note};
+use crate::arguments::{HookAddOptions, ServeOptions, exit_code, print, print_note};
 use crate::serve;
 
 /// Registers the hook of each repository; the exit code says whether all have it.
@@ -26,7 +26,7 @@ pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCo
     let registered = serve::read(&serve, environment)
         .map_err(anyhow::Error::msg)
         .and_then(|config| register(options, &config, environment));
-    ended(registered.map(|without| without == 0))
+    exit_code(registered.map(|without| without == 0))
 }
 
 /// Gives how many repositories have no hook.
@@ -54,7 +54,7 @@ fn register(
         let forge = ForgeClient::new(http, kind, base, Some(token));
         let mut missing = 0;
         for repository in &repositories {
-            if let Err(error) = one(&forge, repository, &wanted, options.test).await {
+            if let Err(error) = set_hook(&forge, repository, &wanted, options.test).await {
                 missing += 1;
                 print_note(&format!("{repository}: {error:#}"));
             }
@@ -143,7 +143,7 @@ pub(crate) fn missing(
     Ok(said.collect())
 }
 
-async fn one(
+async fn set_hook(
     forge: &ForgeClient,
     repository: &RepoName,
     wanted: &HookSpec,

@@ -7,7 +7,7 @@ use config_core::Environment;
 use runner_actors::{AddedImage, ImageStore};
 use runner_core::container::ImageReference;
 
-use crate::arguments::{ended, print, print_note};
+use crate::arguments::{exit_code, print, print_note};
 use crate::image_arguments::{
     ImagesAddOptions, ImagesCommand, ImagesListOptions, ImagesRemoveOptions,
 };
@@ -15,7 +15,7 @@ use crate::store_options::ActionsStoreOptions;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ImagesCommand, environment: &Environment) -> ExitCode {
-    ended(match command {
+    exit_code(match command {
         ImagesCommand::Add(options) => add(options, environment),
         ImagesCommand::List(options) => list(options, environment),
         ImagesCommand::Verify(options) => verify(options, environment),

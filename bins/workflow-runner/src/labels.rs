@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use runner_core::forge_runner::import_labels;
 
-use crate::arguments::{ended, print, print_note};
+use crate::arguments::{exit_code, print, print_note};
 use crate::label_arguments::LabelsImportOptions;
 
 /// Prints the rows, and says the rest.
 pub(crate) fn import(options: &LabelsImportOptions) -> ExitCode {
-    ended(read(options).map(|()| true))
+    exit_code(read(options).map(|()| true))
 }
 
 fn read(options: &LabelsImportOptions) -> anyhow::Result<()> {

@@ -40,7 +40,7 @@ use crate::arguments::{Arguments, Command, HookCommand};
 use crate::label_arguments::LabelsCommand;
 
 fn main() -> ExitCode {
-    daemon::process::begin();
+    daemon::process::secure();
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
         Command::Completions(options) => command_line::print_completions::<Arguments>(&options),

@@ -6,16 +6,16 @@ use config_core::Environment;
 use http_clients::http::{Method, Request};
 use runner_actors::SettingsReport;
 
-use crate::runner_api::{RunnerApi, done};
+use crate::runner_api::{RunnerApi, print_result};
 use crate::runner_options::RunnerOptions;
 
 /// Has the runner read its settings again, and prints what it says.
 pub(crate) fn run(options: &RunnerOptions, environment: &Environment) -> ExitCode {
-    let reloaded = RunnerApi::of(options, environment).and_then(|api| {
-        let answer = api.ask(Request::new(Method::Post, api.at("admin/reload")?))?;
+    let reloaded = RunnerApi::from_options(options, environment).and_then(|api| {
+        let answer = api.ask(Request::new(Method::Post, api.url("admin/reload")?))?;
         Ok(reload_lines(&serde_json::from_value(answer)?))
     });
-    done(reloaded)
+    print_result(reloaded)
 }
 
 /// A line for each thing that is not as it was.

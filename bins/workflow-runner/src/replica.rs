@@ -11,7 +11,7 @@ use edge_web::ServeOptions;
 use parking_lot::Mutex;
 use runner_actors::{
     HostChanges, ReloadError, RunnerService, SettingsNow, SettingsReloader, SettingsReport,
-    SettingsSource, VmHostSettings, note_reload,
+    SettingsSource, VmHostSettings, log_reload,
 };
 use runner_web::config::RunnerConfig;
 use runner_web::{RunnerServer, StandbyRunner};
@@ -118,7 +118,7 @@ impl RoleSettings {
         let (file, now) = (Arc::clone(&self.file), Arc::clone(&self.now));
         let shared = self.shared.clone();
         Arc::new(move || {
-            let read = file.again()?;
+            let read = file.reload()?;
             *now.lock() = read.config.clone();
             shared.compare(read.config.compared());
             Ok(settings::now(read))
@@ -127,9 +127,9 @@ impl RoleSettings {
 
     /// What a leader begins with: the file as it is, or as it was without mistakes.
     fn take_over(&self) -> RunnerConfig {
-        match self.file.again() {
+        match self.file.reload() {
             Ok(read) => *self.now.lock() = read.config,
-            Err(wrong) => note_reload(&Err(ReloadError::Wrong(wrong))),
+            Err(wrong) => log_reload(&Err(ReloadError::Wrong(wrong))),
         }
         let now = self.now.lock().clone();
         let (shared, compared) = (self.shared.clone(), now.compared());
@@ -172,7 +172,7 @@ impl RoleSettings {
 async fn read_as_standby(source: SettingsSource) {
     // The thread is never cancelled.
     if let Ok(read) = tokio::task::spawn_blocking(move || source()).await {
-        note_reload(&report_of(read));
+        log_reload(&report_of(read));
     }
 }
 

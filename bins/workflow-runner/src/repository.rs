@@ -45,7 +45,7 @@ impl Repository {
     /// All repositories below a folder, those whose workflows are elsewhere left out: each with the
     /// files of every folder that workflows are read from. A folder without any such repository
     /// holds collected files: each folder with YAML files counts as one repository.
-    pub(crate) fn below(path: &Path) -> Result<Vec<Self>, String> {
+    pub(crate) fn find_all(path: &Path) -> Result<Vec<Self>, String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
         let top = path.canonicalize().map_err(wrong)?;
         let mut folders = Vec::new();

@@ -10,7 +10,7 @@ use http_clients::http::Request;
 use serde_json::{Value, json};
 
 use crate::review_options::{ReviewOptions, WaitingOptions};
-use crate::runner_api::{RunnerApi, done, path_part};
+use crate::runner_api::{RunnerApi, path_part, print_result};
 
 /// Says something to a run that waits; `verdict` is `approve` or `reject`.
 pub(crate) fn review(
@@ -18,12 +18,12 @@ pub(crate) fn review(
     verdict: &str,
     environment: &Environment,
 ) -> ExitCode {
-    done(send(options, verdict, environment))
+    print_result(send(options, verdict, environment))
 }
 
 /// Prints the runs that wait.
 pub(crate) fn waiting(options: &WaitingOptions, environment: &Environment) -> ExitCode {
-    done(list(options, environment))
+    print_result(list(options, environment))
 }
 
 fn send(
@@ -31,11 +31,11 @@ fn send(
     verdict: &str,
     environment: &Environment,
 ) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
     if !api.has_token() {
         bail!("WORKFLOW_RUNNER_API_TOKEN is not set: who approves must be known");
     }
-    let url = api.at(&format!("runs/{}/{verdict}", path_part(&options.run)?))?;
+    let url = api.url(&format!("runs/{}/{verdict}", path_part(&options.run)?))?;
     let body = json!({
         "environments": options.environment,
         "by": options.by,
@@ -58,8 +58,8 @@ fn send(
 }
 
 fn list(options: &WaitingOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let mut url = api.at("runs")?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let mut url = api.url("runs")?;
     url.set_query(Some("state=waiting&limit=1000"));
     let runs = api.ask(Request::get(url))?;
     // Those that wait for their turn go on by themselves.

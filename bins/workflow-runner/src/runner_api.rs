@@ -8,7 +8,7 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{ServeOptions, ended, print};
+use crate::arguments::{ServeOptions, exit_code, print};
 use crate::runner_options::RunnerOptions;
 use crate::serve;
 
@@ -28,8 +28,8 @@ pub(crate) struct RunnerRefusal {
 }
 
 /// Prints what came of it, and ends with the exit code that says so.
-pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
-    ended(result.map(|text| {
+pub(crate) fn print_result(result: anyhow::Result<String>) -> ExitCode {
+    exit_code(result.map(|text| {
         print(&text);
         true
     }))
@@ -46,7 +46,10 @@ pub(crate) fn path_part(run: &str) -> anyhow::Result<&str> {
 
 impl RunnerApi {
     /// That of the configuration, or of `--url`.
-    pub(crate) fn of(options: &RunnerOptions, environment: &Environment) -> anyhow::Result<Self> {
+    pub(crate) fn from_options(
+        options: &RunnerOptions,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
         let serve = ServeOptions {
             config: options.config.clone(),
             ..ServeOptions::default()
@@ -71,7 +74,7 @@ impl RunnerApi {
     }
 
     /// The address of something of it.
-    pub(crate) fn at(&self, path: &str) -> anyhow::Result<Url> {
+    pub(crate) fn url(&self, path: &str) -> anyhow::Result<Url> {
         Ok(self.base.join(path)?)
     }
 

@@ -16,7 +16,7 @@ use runner_web::{RunnerServer, boot};
 use store::{Options, Store, StorePlace};
 
 use crate::arguments::{
-    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, ended, print,
+    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, exit_code, print,
     print_note,
 };
 use crate::listening::BoundListeners;
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         print(&text);
         return ExitCode::SUCCESS;
     }
-    ended(serve(arguments, settings, environment).map(|()| true))
+    exit_code(serve(arguments, settings, environment).map(|()| true))
 }
 
 /// What is wrong with the database, the object storage and the VM hosts.

@@ -46,16 +46,16 @@ impl Settings {
     ///
     /// # Errors
     /// Every mistake at once.
-    pub(crate) fn again(&self) -> Result<ReadAgain, String> {
+    pub(crate) fn reload(&self) -> Result<ReadAgain, String> {
         let file = file(&self.arguments, &self.environment)?;
-        let now = self.at_start.again(parts(&file));
+        let now = self.at_start.reload(parts(&file));
         now.map_err(|wrong| wrong.to_string())
     }
 
     /// The same for the actor that puts in force what may change.
     pub(crate) fn source(self: &Arc<Self>) -> SettingsSource {
         let settings = Arc::clone(self);
-        Arc::new(move || settings.again().map(now))
+        Arc::new(move || settings.reload().map(now))
     }
 }
 

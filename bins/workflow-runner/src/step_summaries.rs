@@ -7,7 +7,7 @@ use config_core::Environment;
 use http_clients::http::Request;
 use serde_json::Value;
 
-use crate::runner_api::{RunnerApi, done, path_part};
+use crate::runner_api::{RunnerApi, path_part, print_result};
 use crate::summaries_options::SummariesOptions;
 
 /// Bytes of a page: some 4 MiB of text, as JSON.
@@ -15,12 +15,12 @@ const MAX_PAGE: usize = 64 << 20;
 
 /// Prints summaries.
 pub(crate) fn run(options: &SummariesOptions, environment: &Environment) -> ExitCode {
-    done(ask(options, environment))
+    print_result(ask(options, environment))
 }
 
 fn ask(options: &SummariesOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let mut url = api.at(&format!("runs/{}/summaries", path_part(&options.run)?))?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let mut url = api.url(&format!("runs/{}/summaries", path_part(&options.run)?))?;
     if let Some(job) = &options.job {
         url.query_pairs_mut().append_pair("job", job);
     }
@@ -35,11 +35,11 @@ fn ask(options: &SummariesOptions, environment: &Environment) -> anyhow::Result<
     if options.json {
         return Ok(format!("{:#}\n", Value::Array(all)));
     }
-    Ok(shown(&all))
+    Ok(render(&all))
 }
 
 /// Each below a heading that says of which step it is.
-fn shown(summaries: &[Value]) -> String {
+fn render(summaries: &[Value]) -> String {
     let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
     let shown = summaries.iter().map(|one| {
         let (job, step, body) = (text(one, "job"), text(one, "name"), text(one, "text"));
@@ -64,7 +64,7 @@ mod tests {
             json!({"job": "lint", "step": 1, "name": "x", "text": "| a |"}),
         ];
         let expected = "# test / Unit tests\n\nall *good*\n\n# lint / x\n\n| a |\n\n";
-        assert_eq!(shown(&all), expected);
-        assert_eq!(shown(&[]), "the run's steps wrote no summaries\n");
+        assert_eq!(render(&all), expected);
+        assert_eq!(render(&[]), "the run's steps wrote no summaries\n");
     }
 }

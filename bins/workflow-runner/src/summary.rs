@@ -17,7 +17,7 @@ const MAX_WRONG: usize = 10;
 
 /// Counts and prints; it ends with 1 only when there is nothing to count.
 pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCode {
-    let repositories = match Repository::below(path) {
+    let repositories = match Repository::find_all(path) {
         Ok(repositories) => repositories,
         Err(error) => {
             print_note(&error);

@@ -9,22 +9,22 @@ use http_clients::http::Request;
 use serde_json::Value;
 
 use crate::arguments::TestsOptions;
-use crate::runner_api::{RunnerApi, done, path_part};
+use crate::runner_api::{RunnerApi, path_part, print_result};
 
 /// Lines of a trace that are shown.
 const MAX_TRACE_LINES: usize = 30;
 
 /// Prints tests.
 pub(crate) fn run(options: &TestsOptions, environment: &Environment) -> ExitCode {
-    done(ask(options, environment))
+    print_result(ask(options, environment))
 }
 
 fn ask(options: &TestsOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
     let mut url = match (&options.run, &options.history) {
-        (Some(run), _) => api.at(&format!("runs/{}/tests", path_part(run)?))?,
-        (None, Some(_)) => api.at("tests/history")?,
-        (None, None) => api.at("tests")?,
+        (Some(run), _) => api.url(&format!("runs/{}/tests", path_part(run)?))?,
+        (None, Some(_)) => api.url("tests/history")?,
+        (None, None) => api.url("tests")?,
     };
     url.query_pairs_mut().extend_pairs(query(options));
     let answer = api.ask(Request::get(url))?;

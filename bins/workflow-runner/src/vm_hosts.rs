@@ -10,7 +10,7 @@ use runner_actors::VmHostView;
 use serde_json::Value;
 
 use crate::arguments::print_note;
-use crate::runner_api::{RunnerApi, done, path_part};
+use crate::runner_api::{RunnerApi, path_part, print_result};
 use crate::vm_host_options::{DrainOptions, HostOptions, HostsCommand, ListOptions};
 
 /// Time between two looks at a host that is drained.
@@ -18,7 +18,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Does what was asked for.
 pub(crate) fn run(command: &HostsCommand, environment: &Environment) -> ExitCode {
-    done(match command {
+    print_result(match command {
         HostsCommand::List(options) => list(options, environment),
         HostsCommand::Cordon(host) => change(host, environment, Method::Post, "is cordoned"),
         HostsCommand::Uncordon(host) => change(host, environment, Method::Delete, "takes jobs"),
@@ -27,8 +27,8 @@ pub(crate) fn run(command: &HostsCommand, environment: &Environment) -> ExitCode
 }
 
 fn list(options: &ListOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let hosts = api.ask(Request::get(api.at("vm-hosts")?))?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let hosts = api.ask(Request::get(api.url("vm-hosts")?))?;
     if options.json {
         return Ok(format!("{hosts:#}\n"));
     }
@@ -42,7 +42,7 @@ fn change(
     method: Method,
     now: &str,
 ) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&host.runner, environment)?;
+    let api = RunnerApi::from_options(&host.runner, environment)?;
     ask(&api, environment, method, &host.name, "cordon")?;
     Ok(format!("{} {now}\n", host.name))
 }
@@ -54,7 +54,7 @@ fn ask(
     name: &str,
     what: &str,
 ) -> anyhow::Result<Value> {
-    let mut url = api.at(&format!("vm-hosts/{}/{what}", path_part(name)?))?;
+    let mut url = api.url(&format!("vm-hosts/{}/{what}", path_part(name)?))?;
     if let Some(by) = environment.text("USER").filter(|by| !by.is_empty()) {
         url.query_pairs_mut().append_pair("by", by);
     }
@@ -62,7 +62,7 @@ fn ask(
 }
 
 fn drain(options: &DrainOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
     let begun = Instant::now();
     let mut last = String::new();
     loop {

@@ -51,7 +51,7 @@ pub fn actor_events(tree: &ActorTree) -> Result<HttpResponse, Problem> {
     let follower = TreeFollower {
         tree: tree.clone(),
         shown: None,
-        _permit: FOLLOWERS.enter()?,
+        _permit: FOLLOWERS.try_acquire()?,
     };
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/event-stream"))

@@ -84,7 +84,7 @@ impl Asset {
         if is_known(request, &self.etag) {
             return self.answer(HttpResponse::NotModified()).finish();
         }
-        match self.wanted(request) {
+        match self.requested_range(request) {
             ByteRange::Whole => self.answer(HttpResponse::Ok()).body(self.bytes.clone()),
             ByteRange::Part(range) => self.part(range),
             ByteRange::Unsatisfiable => self.unsatisfiable(),
@@ -117,7 +117,7 @@ impl Asset {
     }
 
     /// The range asked for; everything when `If-Range` names another version (strong comparison).
-    fn wanted(&self, request: &HttpRequest) -> ByteRange {
+    fn requested_range(&self, request: &HttpRequest) -> ByteRange {
         let headers = request.headers();
         if request.method() != Method::GET {
             return ByteRange::Whole;

@@ -116,13 +116,13 @@ impl Connections {
             aside = !open.make_room(|place| {
                 !place.aside && of.is_none_or(|address| place.address == Some(address))
             });
-            self.say(peer, !aside, many_of_it);
+            self.log_refusal(peer, !aside, many_of_it);
             if aside && open.aside >= EXTRA_FOR_HEALTH && !open.make_room(|place| place.aside) {
                 return None;
             }
         }
         let place = Arc::new(ConnectionPermit::new(address, aside, self.started));
-        let number = open.enter(&place);
+        let number = open.insert(&place);
         drop(open);
         Some(ConnectionGuard {
             number,
@@ -141,7 +141,7 @@ impl Connections {
         })
     }
 
-    fn say(&self, peer: Option<IpAddr>, made_room: bool, many_of_it: bool) {
+    fn log_refusal(&self, peer: Option<IpAddr>, made_room: bool, many_of_it: bool) {
         let Some(suppressed) = self.gate.admit(None, Instant::now()) else {
             return;
         };
@@ -167,7 +167,7 @@ impl Connections {
 }
 
 impl OpenConnections {
-    fn enter(&mut self, place: &Arc<ConnectionPermit>) -> u64 {
+    fn insert(&mut self, place: &Arc<ConnectionPermit>) -> u64 {
         let number = self.next;
         self.next += 1;
         self.places.insert(number, Arc::clone(place));
@@ -178,7 +178,7 @@ impl OpenConnections {
         number
     }
 
-    fn leave(&mut self, number: u64) {
+    fn remove(&mut self, number: u64) {
         // One that had to go has left already.
         let Some(place) = self.places.remove(&number) else {
             return;
@@ -206,7 +206,7 @@ impl OpenConnections {
         else {
             return false;
         };
-        self.leave(number);
+        self.remove(number);
         place.end();
         true
     }
@@ -288,7 +288,7 @@ impl ConnectionPermit {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.connections.open.lock().leave(self.number);
+        self.connections.open.lock().remove(self.number);
     }
 }
 

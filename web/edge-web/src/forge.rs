@@ -63,7 +63,7 @@ impl ForgeVerifier {
     }
 
     /// A sender that still signs with the secret that is being replaced: told once a second.
-    fn note_age(&self, by: VerifiedBy) {
+    fn log_old_secret(&self, by: VerifiedBy) {
         if by.secret == SecretAge::Current {
             return;
         }
@@ -108,7 +108,7 @@ impl VerifyBody for ForgeVerifier {
             Cow::Borrowed(_) => None,
             Cow::Owned(json) => Some(Bytes::copy_from_slice(json)),
         };
-        self.note_age(verified_by);
+        self.log_old_secret(verified_by);
         Ok(Webhook {
             body: json.unwrap_or(body),
             headers,

@@ -34,7 +34,7 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     /// A 503 problem when `limit` are inside.
-    pub fn enter(&self) -> Result<Permit, Problem> {
+    pub fn try_acquire(&self) -> Result<Permit, Problem> {
         Arc::clone(&self.permits)
             .try_acquire_owned()
             .map(Permit)

@@ -103,18 +103,18 @@ impl SignIn {
             .asset(SCRIPT, script)
             .asset(SIGN_IN_STYLE, style)
             .get(SIGN_IN, move |request: HttpRequest| {
-                let answer = looks.look(request.head());
+                let answer = looks.render_page(request.head());
                 async move { answer }
             })
             .post(
                 SIGN_IN,
                 move |request: HttpRequest, form: web::Form<Form>| {
-                    let answer = enters.enter(request.head(), &form);
+                    let answer = enters.sign_in(request.head(), &form);
                     async move { answer }
                 },
             )
             .post("/sign-out", move |request: HttpRequest| {
-                let answer = leaves.leave(request.head());
+                let answer = leaves.sign_out(request.head());
                 async move { answer }
             })
     }
@@ -181,7 +181,7 @@ impl SignIn {
         self.asks_for.replace("<code>", "").replace("</code>", "")
     }
 
-    fn look(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
+    fn render_page(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
         if wants_html(head) {
             let query = head.uri.query().unwrap_or_default();
             let next = query.split('&').find_map(|pair| pair.strip_prefix("next="));
@@ -195,7 +195,7 @@ impl SignIn {
         Err(Problem::unauthorized("there is no session"))
     }
 
-    fn enter(&self, head: &RequestHead, form: &Form) -> HttpResponse {
+    fn sign_in(&self, head: &RequestHead, form: &Form) -> HttpResponse {
         let next = own_path(&form.next);
         let peer = head.peer_addr.map(|peer| peer.ip());
         let is_right = || self.token.is(form.token.trim().as_bytes());
@@ -214,7 +214,7 @@ impl SignIn {
     }
 
     fn entered(&self, head: &RequestHead, next: &str) -> HttpResponse {
-        let Some(value) = self.sessions.0.begin(&self.token) else {
+        let Some(value) = self.sessions.0.start(&self.token) else {
             if wants_json(head) {
                 let problem = Problem::forbidden("there is no token to sign in with");
                 return problem.respond(None);
@@ -239,7 +239,7 @@ impl SignIn {
         answer
     }
 
-    fn leave(&self, head: &RequestHead) -> HttpResponse {
+    fn sign_out(&self, head: &RequestHead) -> HttpResponse {
         for value in session::cookies(head, self.cookie) {
             self.sessions.0.end(value);
         }

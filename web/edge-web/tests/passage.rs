@@ -171,7 +171,7 @@ async fn i18_a_request_within_a_take_over_waits_until_the_process_answers_as_the
     let control = RoleControl::new(&own);
     control.publish(sight_of(own.clone()));
     let served = serve_standby(&control, standby_listener.try_clone().unwrap());
-    control.on(RoleEvent::Took(1));
+    control.apply(RoleEvent::Took(1));
     let client = awc::Client::new();
     let asking = client.get(format!("http://{own}/closed")).send();
     let starting = async {
@@ -180,7 +180,7 @@ async fn i18_a_request_within_a_take_over_waits_until_the_process_answers_as_the
         served.pause().await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         serve_leader(standby_listener);
-        control.on(RoleEvent::TreeStarted);
+        control.apply(RoleEvent::TreeStarted);
     };
     let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), starting);
     // The leader's answer.

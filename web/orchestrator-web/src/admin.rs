@@ -213,7 +213,7 @@ pub(crate) async fn reload(
     let view = reply.map_err(|error| operator_problem(&error))?;
     if view.valid {
         if let Some(control) = control
-            && let Err(reason) = control.tell_settings().await
+            && let Err(reason) = control.broadcast_settings_reload().await
         {
             tracing::error!(
                 event = "config.others_not_told",

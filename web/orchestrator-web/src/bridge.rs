@@ -67,7 +67,7 @@ impl Bridge {
         let edge = self.edge(HostPolicy::new(address, std::iter::empty()), Some(token));
         let factory = move || self.app(&edge);
         serve(listener, factory, options, async move {
-            until(&mut stopped).await;
+            wait_for_stop(&mut stopped).await;
         })
         .await
     }
@@ -97,7 +97,7 @@ impl Bridge {
             let handle = server.handle();
             let served = actix_rt::spawn(server);
             let again = tokio::select! {
-                () = until(&mut stopped) => None,
+                () = wait_for_stop(&mut stopped) => None,
                 again = lost(&bound) => Some(again),
             };
             let Some(again) = again else {
@@ -151,7 +151,7 @@ impl Bridge {
     }
 }
 
-async fn until(stopped: &mut tokio::sync::watch::Receiver<bool>) {
+async fn wait_for_stop(stopped: &mut tokio::sync::watch::Receiver<bool>) {
     // A sender that is gone has nothing more to say either.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

@@ -60,7 +60,7 @@ pub(crate) async fn log(
     }
     let directory = state.view.log_directory(id.as_str());
     let tail = query.tail;
-    let (text, at) = blocking(move || whole(&directory, tail)).await?;
+    let (text, at) = blocking(move || read_log(&directory, tail)).await?;
     if query.follow != Some(1) {
         return Ok(HttpResponse::Ok()
             .insert_header((header::CONTENT_TYPE, "text/plain; charset=utf-8"))
@@ -110,7 +110,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// What is there, and the place after it.
-fn whole(directory: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
+fn read_log(directory: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
     let mut reader = LogReader::new(directory, 0);
     let mut bytes: Vec<u8> = Vec::new();
     while bytes.len() < MAX_WHOLE {
@@ -128,7 +128,7 @@ fn whole(directory: &std::path::Path, tail: Option<usize>) -> Result<(String, u6
         Some(lines) => last_lines(&text, lines).to_owned(),
         None => text,
     };
-    Ok((text, reader.at()))
+    Ok((text, reader.position()))
 }
 
 fn last_lines(text: &str, lines: usize) -> &str {
@@ -196,7 +196,7 @@ impl LogFollower {
             let mut reader = LogReader::new(&directory, at);
             let part = reader.next(PART);
             let part = part.map_err(|error| Problem::unavailable(error.to_string(), 5))?;
-            Ok((part, reader.at()))
+            Ok((part, reader.position()))
         });
         match part.await {
             Ok((LogPart::Bytes(bytes), at)) => {

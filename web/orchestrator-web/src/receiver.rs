@@ -39,7 +39,7 @@ pub(crate) async fn webhook(
     let delivery = webhook.into_delivery()?;
     let (id, digest) = (delivery.id.to_string(), delivery.body);
     let admitted = state.intake.ask(Admit(Box::new(delivery))).await;
-    let reply: WebhookReply = match (NotAdmitted::of(admitted), shared) {
+    let reply: WebhookReply = match (NotAdmitted::check(admitted), shared) {
         (Err(error), Some(shared)) if error.is_for_others() => {
             let delivery = (id.as_str(), digest, raw.as_ref());
             let taken = shared.take_over(&request, delivery, &error).await?;
@@ -63,7 +63,7 @@ enum NotAdmitted {
 }
 
 impl NotAdmitted {
-    fn of(
+    fn check(
         admitted: Result<Result<WebhookReply, StoreError>, AskError>,
     ) -> Result<WebhookReply, Self> {
         Ok(admitted??)

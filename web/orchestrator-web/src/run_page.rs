@@ -158,7 +158,7 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool, bridge: Option<&str
                             " (on the orchestrator's machine): live output, run again, cancel."
                         }
                     }
-                    (below(&run.id, log, can_sign_in))
+                    (render_log(&run.id, log, can_sign_in))
                 }
             }
         }
@@ -167,7 +167,7 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool, bridge: Option<&str
 }
 
 /// The log, or the way to it.
-fn below(id: &str, log: Option<&str>, can_sign_in: bool) -> Markup {
+fn render_log(id: &str, log: Option<&str>, can_sign_in: bool) -> Markup {
     html! {
         @if let Some(log) = log {
             h2 { "Log" }

@@ -24,7 +24,7 @@ pub(crate) async fn cordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index) = host_named(state.view.vm_hosts(), &name)?;
-    host_stored(hosts.cordon(index, by(&query)).await)?;
+    host_stored(hosts.cordon(index, caller_name(&query)).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
@@ -38,10 +38,10 @@ pub(crate) async fn uncordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index) = host_named(state.view.vm_hosts(), &name)?;
-    host_stored(hosts.uncordon(index, by(&query)).await)?;
+    host_stored(hosts.uncordon(index, caller_name(&query)).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
-fn by(query: &CordonQuery) -> &str {
+fn caller_name(query: &CordonQuery) -> &str {
     query.by.as_deref().unwrap_or("operator")
 }

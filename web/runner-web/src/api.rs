@@ -13,7 +13,7 @@ use crate::{
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, reload::reload, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
+    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::answer_change, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, reload::reload, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
     components(schemas(deliveries::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -47,7 +47,7 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/runs/changes", changes::all)
         .get("/runs/kept", shell::kept)
         .get("/runs/{id}", handlers::run)
-        .get("/runs/{id}/changes", changes::one)
+        .get("/runs/{id}/changes", changes::answer_change)
         .get("/runs/{id}/graph", run_facts::graph)
         .get("/runs/{id}/last-green", run_facts::last_green)
         .get("/runs/{id}/summaries", summaries::summaries)

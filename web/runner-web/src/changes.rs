@@ -48,7 +48,10 @@ pub(crate) async fn all(state: State) -> HttpResponse {
 #[utoipa::path(get, path = "/runs/{id}/changes", tag = "runs", params(("id" = String, Path, description = "The run's id")),
     responses((status = 200, description = "Server-sent events: `record` when the run's record has changed, `log` with its bytes when its log has grown, each at most four times a second; `end` when it has ended", content_type = "text/event-stream", body = String),
         (status = 404, description = "No such run")))]
-pub(crate) async fn one(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn answer_change(
+    state: State,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
     newest_log(&state.view, &record.id).await?;
     let view = state.view.clone();

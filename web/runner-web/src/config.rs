@@ -34,14 +34,18 @@ impl RunnerConfig {
             }
             None => File::default(),
         };
-        Self::of(file, flags, environment)
+        Self::from_file(file, flags, environment)
     }
 
     /// The configuration in force, with what a file says read already.
     ///
     /// # Errors
     /// Every mistake of the flags and the environment at once.
-    pub fn of(file: File, flags: &Flags, environment: &Environment) -> Result<Self, Diagnostics> {
+    pub fn from_file(
+        file: File,
+        flags: &Flags,
+        environment: &Environment,
+    ) -> Result<Self, Diagnostics> {
         Resolver::new(file, flags, environment).resolve(environment)
     }
 }

@@ -74,7 +74,7 @@ pub(crate) async fn drain(
     let under_way = || state.view.job_admission().under_way();
     let (status, jobs) = if let Some(asked) = epoch.filter(|_| epoch != leads_under) {
         let note = state.view.hand_over_of(asked).await;
-        ended(note.map_err(|error| of_store(&error))?)
+        end_status(note.map_err(|error| of_store(&error))?)
     } else if let Some(seconds) = hold_s {
         let message = DrainWhenIdle {
             control: control.as_ref().clone(),
@@ -103,7 +103,7 @@ pub(crate) async fn drain(
 
 /// What became of a leader that was asked to hand over and leads no more. One of an earlier version
 /// notes nothing: it is not said to be lost.
-fn ended(note: Option<HandOverNote>) -> (DrainStatus, usize) {
+fn end_status(note: Option<HandOverNote>) -> (DrainStatus, usize) {
     match note {
         Some(HandOverNote::Leaving { jobs }) => (DrainStatus::Over, jobs),
         Some(HandOverNote::Asked) => (DrainStatus::Lost, 0),

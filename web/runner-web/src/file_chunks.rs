@@ -39,7 +39,7 @@ impl FileChunks {
 }
 
 /// All of a file.
-pub(crate) fn whole(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>> {
+pub(crate) fn stream_file(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>> {
     futures_util::stream::unfold(chunks, |mut chunks| async move {
         match chunks.next().await {
             Ok(bytes) if bytes.is_empty() => None,

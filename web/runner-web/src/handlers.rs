@@ -11,7 +11,7 @@ use supervision::ActorTree;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::dispatch::Dispatched;
-use crate::file_chunks::{FileChunks, whole};
+use crate::file_chunks::{FileChunks, stream_file};
 use crate::kept_files::kept;
 use crate::page::{self, RunLog, RunPage};
 use crate::problems::{find, of_ask, of_store};
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     if wants_page(&request) {
         return run_page(&state, record, request.query_string() != "log=none").await;
     }
-    Ok(HttpResponse::Ok().json(record.shown()))
+    Ok(HttpResponse::Ok().json(record.for_display()))
 }
 
 /// The page of a run; without the lines of its log for the script of a page that has it already.
@@ -216,7 +216,7 @@ pub(crate) async fn artifact(
     Ok(HttpResponse::Ok()
         .content_type("application/x-tar")
         .insert_header(disposition)
-        .streaming(whole(chunks)))
+        .streaming(stream_file(chunks)))
 }
 
 /// How the runner is.

@@ -71,7 +71,7 @@ pub(crate) async fn runs(
     {
         answer.insert_header((LINK, link));
     }
-    let runs = page.runs.into_iter().map(RunRecord::shown);
+    let runs = page.runs.into_iter().map(RunRecord::for_display);
     Ok(answer.json(runs.collect::<Vec<_>>()))
 }
 
@@ -110,13 +110,13 @@ fn filter(query: RunsQuery) -> Result<RunFilter, Problem> {
             .is_some_and(|text| text.len() > MAX_FILTER_BYTES)
         {
             let detail = format!("it has more than {MAX_FILTER_BYTES} bytes");
-            return Err(wrong(name, detail));
+            return Err(invalid_field(name, detail));
         }
     }
     Ok(filter)
 }
 
-fn wrong(field: &str, detail: String) -> Problem {
+fn invalid_field(field: &str, detail: String) -> Problem {
     let error = FieldError::new(field, detail);
     Problem::unprocessable("the list cannot be filtered so", vec![error])
 }
@@ -137,7 +137,7 @@ fn states(text: &str) -> Result<Vec<RunState>, Problem> {
         states.push(state.map_err(|_| {
             let word: Cow<'_, str> = word.chars().take(50).collect::<String>().into();
             let shown = visible::plain(&word);
-            wrong(
+            invalid_field(
                 "state",
                 format!("`{shown}` is no state; `active`, `succeeded`, `failed` and others are"),
             )

@@ -59,7 +59,7 @@ pub(crate) async fn log(
 
 /// A file of JSON Lines, each with escapes for what is not seen.
 fn whole_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>> {
-    raw_lines(chunks).map(|lines| lines.map(shown))
+    raw_lines(chunks).map(|lines| lines.map(escape_lines))
 }
 
 /// A file in pieces of whole lines, but for what follows the last line's end.
@@ -83,7 +83,7 @@ pub(crate) fn raw_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Resul
 }
 
 /// Lines of JSON with escapes for what is not seen.
-fn shown(lines: Vec<u8>) -> Bytes {
+fn escape_lines(lines: Vec<u8>) -> Bytes {
     let escaped = match std::str::from_utf8(&lines).map(visible::json) {
         Ok(Cow::Owned(escaped)) => Some(escaped),
         // The writer writes UTF-8 only.
@@ -213,6 +213,6 @@ impl LogFollower {
             events.extend_from_slice(line);
             events.extend_from_slice(b"\n\n");
         }
-        shown(events)
+        escape_lines(events)
     }
 }

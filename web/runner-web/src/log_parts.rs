@@ -193,7 +193,9 @@ fn plain(chunks: FileChunks, query: TextQuery) -> impl Stream<Item = io::Result<
         let mut out = String::with_capacity(lines.len());
         for line in lines.split(|byte| *byte == b'\n') {
             if let Ok(line) = serde_json::from_slice::<LogLine>(line) {
-                let heading = headings.before(&line).filter(|_| query.step.is_none());
+                let heading = headings
+                    .heading_before(&line)
+                    .filter(|_| query.step.is_none());
                 if let Some(name) = heading {
                     query.write(&heading_line(&line, name), &mut out);
                 }

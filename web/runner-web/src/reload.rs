@@ -25,7 +25,7 @@ pub(crate) async fn reload(
         ReloadError::Stopping => Problem::unavailable(error.to_string(), 5),
     })?;
     if let Some(control) = control
-        && let Err(reason) = control.tell_settings().await
+        && let Err(reason) = control.broadcast_settings_reload().await
     {
         tracing::error!(
             event = "config.others_not_told",

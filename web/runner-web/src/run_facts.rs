@@ -19,7 +19,7 @@ type State = web::Data<RunnerState>;
     responses((status = 200, body = JobGraph, description = "The jobs, and which need which"), (status = 404, description = "No such run")))]
 pub(crate) async fn graph(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
-    Ok(HttpResponse::Ok().json(JobGraph::of(&record)))
+    Ok(HttpResponse::Ok().json(JobGraph::from_run(&record)))
 }
 
 /// The newest run before this one of the same workflow and branch that succeeded.

@@ -90,10 +90,10 @@ impl RunnerServer {
         } = service;
         let asked = (coordinator, hand_over, settings);
         let actors = (asked, intake, view, job_services);
-        PreparedServer::new(vec![supervisor], |root| Self::of(root, actors, options))
+        PreparedServer::new(vec![supervisor], |root| Self::new(root, actors, options))
     }
 
-    fn of(
+    fn new(
         root: Root,
         ((coordinator, hand_over, settings), intake, view, job_services): ServedActors,
         options: ServerOptions,

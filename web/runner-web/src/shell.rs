@@ -101,7 +101,7 @@ pub(crate) async fn release(
     id: web::Path<String>,
     query: web::Query<ReleaseQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let by = known(&state, &request, query.by.as_deref())?;
+    let by = identify_caller(&state, &request, query.by.as_deref())?;
     let released = state
         .view
         .kept()
@@ -126,7 +126,7 @@ pub(crate) async fn open(
     request: HttpRequest,
     body: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let by = known(&state, &request, query.by.as_deref())?;
+    let by = identify_caller(&state, &request, query.by.as_deref())?;
     let size = TerminalSize {
         columns: query.columns.unwrap_or(TerminalSize::USUAL.columns),
         rows: query.rows.unwrap_or(TerminalSize::USUAL.rows),
@@ -148,7 +148,7 @@ pub(crate) async fn open(
     if !request.headers().contains_key("sec-websocket-key") {
         return Err(Problem::bad_request("this path speaks WebSocket only"));
     }
-    let permit = gate.0.enter()?;
+    let permit = gate.0.try_acquire()?;
     let opened = kept.open(shell);
     let shell = opened.await.map_err(|error| of_shell(&error))?;
     let upgraded = actix_ws::handle_with_protocols(&request, body, &[PROTOCOL]);
@@ -170,7 +170,7 @@ pub(crate) async fn open(
 }
 
 /// Who asks, for the record; nobody where everybody may.
-pub(crate) fn known(
+pub(crate) fn identify_caller(
     state: &RunnerState,
     request: &HttpRequest,
     by: Option<&str>,

@@ -110,14 +110,14 @@ fn routes(metrics: &Metrics, passage: &LeaderPassage, token: Option<&ApiToken>) 
     ]
     .into_iter()
     .fold(own, |own, (path, route)| {
-        let own = own.route(Method::GET, path, shown(route, token));
+        let own = own.route(Method::GET, path, require_token(route, token));
         passage.add_behind(own, path)
     });
     passage.add(own)
 }
 
 /// For those who show the token, if there is one.
-fn shown(route: Route, token: Option<&ApiToken>) -> Route {
+fn require_token(route: Route, token: Option<&ApiToken>) -> Route {
     let Some(token) = token.cloned() else {
         return route;
     };

@@ -81,29 +81,29 @@ pub(crate) struct HistoryQuery {
     pub runs: Option<usize>,
 }
 
-fn wrong(field: &str, detail: &str) -> Problem {
+fn invalid_field(field: &str, detail: &str) -> Problem {
     let error = FieldError::new(field, detail.to_owned());
     Problem::unprocessable("the tests cannot be filtered so", vec![error])
 }
 
 fn kind(text: Option<&str>) -> Result<Option<TestKind>, Problem> {
-    let Some(text) = given(text) else {
+    let Some(text) = non_empty(text) else {
         return Ok(None);
     };
     let kind = serde_json::from_value(serde_json::Value::from(text));
     let known = "it is `failed`, `passed`, `skipped`, `flaky` or `quarantined`";
-    kind.map(Some).map_err(|_| wrong("kind", known))
+    kind.map(Some).map_err(|_| invalid_field("kind", known))
 }
 
 fn is_slowest(text: Option<&str>) -> Result<bool, Problem> {
-    match given(text) {
+    match non_empty(text) {
         None => Ok(false),
         Some("slowest") => Ok(true),
-        Some(_) => Err(wrong("sort", "it is `slowest`, or left out")),
+        Some(_) => Err(invalid_field("sort", "it is `slowest`, or left out")),
     }
 }
 
-fn given(text: Option<&str>) -> Option<&str> {
+fn non_empty(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
@@ -114,7 +114,7 @@ fn text(field: &str, text: Option<String>) -> Result<Option<String>, Problem> {
         .is_some_and(|text| text.len() > MAX_FILTER_BYTES)
     {
         let detail = format!("it has more than {MAX_FILTER_BYTES} bytes");
-        return Err(wrong(field, &detail));
+        return Err(invalid_field(field, &detail));
     }
     Ok(text)
 }

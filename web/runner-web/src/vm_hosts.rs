@@ -38,7 +38,7 @@ pub(crate) async fn cordon(
     name: web::Path<String>,
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    let (hosts, index, by) = find_host(&state, &request, &name, &query)?;
     host_stored(hosts.cordon(index, &by).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
@@ -52,7 +52,7 @@ pub(crate) async fn uncordon(
     name: web::Path<String>,
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    let (hosts, index, by) = find_host(&state, &request, &name, &query)?;
     host_stored(hosts.uncordon(index, &by).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
@@ -68,20 +68,20 @@ pub(crate) async fn drain(
     name: web::Path<String>,
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    let (hosts, index, by) = find_host(&state, &request, &name, &query)?;
     host_stored(hosts.cordon(index, &by).await)?;
     let shells = state.view.kept().leave_host(&name, &by).await;
     let host = hosts.show(index);
     Ok(HttpResponse::Ok().json(Drained { host, shells }))
 }
 
-fn meant<'a>(
+fn find_host<'a>(
     state: &'a RunnerState,
     request: &HttpRequest,
     name: &str,
     query: &CordonQuery,
 ) -> Result<(&'a VmHosts, usize, String), Problem> {
-    let by = shell::known(state, request, query.by.as_deref())?;
+    let by = shell::identify_caller(state, request, query.by.as_deref())?;
     let (hosts, index) = host_named(state.view.vm_hosts(), name)?;
     Ok((hosts, index, by))
 }

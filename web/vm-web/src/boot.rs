@@ -82,7 +82,7 @@ pub fn service(
     let storage = image_storage(config, store_of_images.clone())?;
     let warm = config.settings.warm.iter().map(|key| key.image.clone());
     let configured: Vec<ImageRef> = warm.chain([ImageRef::default()]).collect();
-    let fetcher = storage.map(|storage| ImageFetcher::begin(storage, configured));
+    let fetcher = storage.map(|storage| ImageFetcher::spawn(storage, configured));
     let fetcher = fetcher.transpose();
     let images = LocalImages {
         store: store_of_images,
@@ -95,7 +95,7 @@ pub fn service(
         agent: agent.to_owned(),
     };
     let prepare = Box::new(move |progress: &(dyn Fn(&str) + Send + Sync)| setup.prepare(progress));
-    let host = HostPreparation::begin(config.driver, images, prepare)
+    let host = HostPreparation::spawn(config.driver, images, prepare)
         .map_err(failed("cannot start a thread for", &directory.data))?;
     let (driver, images) = (Arc::clone(&host), host);
     Ok(VmService::new(

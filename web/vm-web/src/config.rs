@@ -65,14 +65,14 @@ impl ManagerConfig {
     ) -> Result<Self, Diagnostics> {
         let input = Input::toml(name, text, environment).base(base);
         let file = input.decode(FileValues::read)?.value;
-        Self::of(file, flags, environment)
+        Self::from_file(file, flags, environment)
     }
 
     /// The configuration in force, with what a file says read already.
     ///
     /// # Errors
     /// Every mistake of the flags and the environment at once.
-    pub fn of(
+    pub fn from_file(
         file: FileValues,
         flags: &Flags,
         environment: &Environment,

@@ -50,11 +50,11 @@ impl VmServer {
             ..
         } = service;
         PreparedServer::new(vec![supervisor], |root| {
-            Self::of(root, scheduler, view, options)
+            Self::new(root, scheduler, view, options)
         })
     }
 
-    fn of(
+    fn new(
         root: Root,
         scheduler: ChildRef<VmScheduler>,
         view: VmManagerView,

@@ -35,7 +35,7 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why not.
-    fn tell_settings(&self) -> Result<(), String>;
+    fn broadcast_settings_reload(&self) -> Result<(), String>;
 
     /// Takes it, if nobody's session has it and `may_take` says so.
     ///
@@ -60,8 +60,8 @@ impl Election for SharedStore {
         Self::standby_counts(self).map_err(|error| error.to_string())
     }
 
-    fn tell_settings(&self) -> Result<(), String> {
-        Self::tell_settings(self).map_err(|error| error.to_string())
+    fn broadcast_settings_reload(&self) -> Result<(), String> {
+        Self::broadcast_settings_reload(self).map_err(|error| error.to_string())
     }
 
     fn try_take(

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use store::{DirectoryLock, JsonRow, LockError, ReadRows as _, Store, StoreError};
 
 use crate::replica::file_rows::{
-    FileKey, FileTables, SharedFile, all_files, digest_in_name, named_objects, shown,
+    FileKey, FileTables, SharedFile, all_files, describe, digest_in_name, named_objects,
 };
 use crate::replica::migration_notes::MigrationNotes;
 use crate::replica::shared_files::{OBJECTS, SharedFiles};
@@ -158,8 +158,8 @@ impl FileMigration {
             let object = &objects[index];
             let bytes = stored.get(&object.key).copied();
             let is_there = bytes.is_some() && there.get(&object.key).copied() == bytes;
-            let is_right =
-                is_there && (notes.has(&object.key) || to.digest_of(&object.key)? == object.digest);
+            let is_right = is_there
+                && (notes.contains(&object.key) || to.digest_of(&object.key)? == object.digest);
             let copied = match is_right {
                 true => None,
                 false => Some(from.copy_to((&object.key, &object.digest), &to, &workplace.parts)),
@@ -176,7 +176,7 @@ impl FileMigration {
                 Some(Err(error)) => return fault(&counters, object, error),
             }
             notes
-                .note(&object.key)
+                .record(&object.key)
                 .map_err(|error| self.file_error(error))?;
             let bytes = bytes.unwrap_or_default();
             let done = counters.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -344,7 +344,7 @@ impl FileMigration {
         if error.kind() != io::ErrorKind::InvalidData && of_object(&error) != Some(true) {
             return Err(self.file_error(error));
         }
-        let text = format!("{}, object {}: {error}", shown(key, file), file.object);
+        let text = format!("{}, object {}: {error}", describe(key, file), file.object);
         counters.faults.lock().push(text);
         Ok(())
     }

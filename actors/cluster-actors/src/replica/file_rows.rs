@@ -103,7 +103,7 @@ pub(crate) fn named_objects(
 ) -> Result<BTreeMap<String, (String, Vec<String>)>, StoreError> {
     let mut named = BTreeMap::<_, (String, Vec<String>)>::new();
     for (key, file) in all_files(rows, tables)? {
-        let shown = shown(&key, &file);
+        let shown = describe(&key, &file);
         let entry = named.entry(file.object);
         let (_, files) = entry.or_insert_with(|| (file.digest, Vec::new()));
         files.push(shown);
@@ -118,7 +118,7 @@ pub(crate) fn named_objects(
 }
 
 /// A file, as people are told: what it is, whose, and what its owner says of it.
-pub(crate) fn shown((kind, owner, name): &FileKey, file: &SharedFile) -> String {
+pub(crate) fn describe((kind, owner, name): &FileKey, file: &SharedFile) -> String {
     let about = serde_json::from_str::<serde_json::Value>(&file.about).ok();
     let said = about.as_ref().and_then(|about| about["name"].as_str());
     let name = said.unwrap_or(name);

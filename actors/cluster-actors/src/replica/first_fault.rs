@@ -14,7 +14,7 @@ impl Default for FirstFault {
 
 impl FirstFault {
     /// What was done, if it was; keeps a fault if it is the first.
-    pub fn note<T>(&mut self, done: io::Result<T>) -> Option<T> {
+    pub fn record<T>(&mut self, done: io::Result<T>) -> Option<T> {
         match done {
             Ok(done) => Some(done),
             Err(fault) => {

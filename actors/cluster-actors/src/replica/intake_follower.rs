@@ -144,7 +144,7 @@ impl Actor for IntakeFollower {
 impl Progress {
     async fn decide_all(&mut self, intake: &IntakeHandle, decide: &dyn Decide) {
         loop {
-            if !self.note(intake).await {
+            if !self.record(intake).await {
                 return;
             }
             let limit = if self.waits { 1 } else { PAGE };
@@ -161,14 +161,14 @@ impl Progress {
                 async move { (entry.seq, entry.delivery, decided.await) }
             });
             self.not_noted = self.sort(join_all(deciding).await);
-            if !self.note(intake).await || self.waits || !page.may_have_more {
+            if !self.record(intake).await || self.waits || !page.may_have_more {
                 return;
             }
         }
     }
 
     /// Whether everything that was decided is noted. Noted twice, the first counts.
-    async fn note(&mut self, intake: &IntakeHandle) -> bool {
+    async fn record(&mut self, intake: &IntakeHandle) -> bool {
         if self.not_noted.is_empty() {
             return true;
         }

@@ -67,7 +67,7 @@ struct LookResult {
 
 impl FailedTakeovers {
     /// Each attempt may have raised the epoch, and is no sooner right than the one before.
-    fn note(&mut self, outcome: Option<Result<(), String>>, now: Duration) {
+    fn record(&mut self, outcome: Option<Result<(), String>>, now: Duration) {
         match outcome {
             None => {}
             Some(Ok(())) => *self = Self::default(),
@@ -131,11 +131,11 @@ impl Actor for LeaderWatch {
             let answered_for = watch.answers_since;
             let answered_for = answered_for.map(|since| (services.clock)().saturating_sub(since));
             let tries = (services.clock)() >= watch.refusals.until;
-            let look = tokio::task::spawn_blocking(move || services.look(answered_for, tries));
+            let look = tokio::task::spawn_blocking(move || services.poll(answered_for, tries));
             Box::pin(look.into_actor(watch).map(|looked, watch, _| {
                 // The thread is never cancelled, and does not panic.
                 if let Ok(looked) = looked {
-                    watch.note(looked);
+                    watch.record(looked);
                 }
             }))
         });
@@ -151,7 +151,7 @@ impl Actor for LeaderWatch {
 }
 
 impl LeaderWatch {
-    fn note(&mut self, looked: LookResult) {
+    fn record(&mut self, looked: LookResult) {
         let WatchServices { control, taken, .. } = &self.services;
         let before = control.sight();
         let sight = match looked.seen {
@@ -171,7 +171,8 @@ impl LeaderWatch {
                 {
                     tracing::error!(event = "replica.store_closed", reason, "this process ends");
                 }
-                self.refusals.note(looked.refused, (self.services.clock)());
+                self.refusals
+                    .record(looked.refused, (self.services.clock)());
                 StoreSight {
                     epoch: seen.epoch,
                     leader: Some(seen).filter(|seen| !seen.is_anothers),
@@ -204,7 +205,7 @@ impl LeaderWatch {
 
 impl WatchServices {
     /// One look and what follows from it. Blocks.
-    fn look(&self, answered_for: Option<Duration>, tries: bool) -> LookResult {
+    fn poll(&self, answered_for: Option<Duration>, tries: bool) -> LookResult {
         let seen = self.election.leadership();
         let Ok(seen) = seen else {
             return LookResult {

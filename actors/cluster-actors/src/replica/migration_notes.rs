@@ -43,13 +43,13 @@ impl MigrationNotes {
     }
 
     /// Whether an object was copied and compared.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub(crate) fn contains(&self, key: &str) -> bool {
         self.known.contains(key)
     }
 
     /// Remembers that it was.
-    pub(crate) fn note(&self, key: &str) -> io::Result<()> {
-        match self.has(key) {
+    pub(crate) fn record(&self, key: &str) -> io::Result<()> {
+        match self.contains(key) {
             true => Ok(()),
             false => self.file.lock().write_all(format!("{key}\n").as_bytes()),
         }
@@ -65,10 +65,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = |target| MigrationNotes::open(folder.path(), target).unwrap();
         let notes = open("s3://a");
-        notes.note("objects/aa/1").unwrap();
-        notes.note("objects/bb/2").unwrap();
+        notes.record("objects/aa/1").unwrap();
+        notes.record("objects/bb/2").unwrap();
         assert!(
-            !notes.has("objects/aa/1"),
+            !notes.contains("objects/aa/1"),
             "what this pass did it knows itself"
         );
         let path = folder.path().join(FILE);
@@ -76,13 +76,13 @@ mod tests {
         text.push_str("objects/cc/3-cut");
         std::fs::write(&path, text).unwrap();
         let notes = open("s3://a");
-        assert!(notes.has("objects/aa/1") && notes.has("objects/bb/2"));
-        assert!(!notes.has("objects/cc/3-cut"));
-        notes.note("objects/dd/4").unwrap();
-        assert!(open("s3://a").has("objects/dd/4"));
-        assert!(!open("s3://b").has("objects/aa/1"));
+        assert!(notes.contains("objects/aa/1") && notes.contains("objects/bb/2"));
+        assert!(!notes.contains("objects/cc/3-cut"));
+        notes.record("objects/dd/4").unwrap();
+        assert!(open("s3://a").contains("objects/dd/4"));
+        assert!(!open("s3://b").contains("objects/aa/1"));
         assert!(
-            !open("s3://a").has("objects/aa/1"),
+            !open("s3://a").contains("objects/aa/1"),
             "the other one began anew"
         );
     }

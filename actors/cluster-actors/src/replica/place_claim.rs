@@ -29,7 +29,7 @@ impl SharedFiles {
         *claimed = false;
         let (name, was_used) = self.installation()?;
         self.judged(self.try_to_claim(&name, was_used)?)?;
-        let (tables, place) = (self.inner.tables, JsonRow::of(&storage.place().to_owned()));
+        let (tables, place) = (self.inner.tables, JsonRow::new(&storage.place().to_owned()));
         self.write(move |rows| rows.put(&tables.installation, &CLAIMED_PLACE, &place))?;
         *claimed = true;
         Ok(())
@@ -80,7 +80,7 @@ impl SharedFiles {
                 | ObjectError::Unsuitable { .. })
         );
         self.inner.is_refused.store(is_refused, Ordering::Relaxed);
-        self.seen(claimed)
+        self.record_result(claimed)
     }
 
     /// The installation's name, which it gets here, and whether the store knows that the place was
@@ -88,11 +88,11 @@ impl SharedFiles {
     fn installation(&self) -> std::io::Result<(String, bool)> {
         let (tables, place) = (self.inner.tables, self.inner.storage.place().to_owned());
         self.write(move |rows| {
-            if let Some(known) = known(rows, &tables, &place)? {
+            if let Some(known) = load_claim(rows, &tables, &place)? {
                 return Ok(known);
             }
             let name = uuid::Uuid::new_v4().to_string();
-            rows.put(&tables.installation, &NAME, &JsonRow::of(&name))?;
+            rows.put(&tables.installation, &NAME, &JsonRow::new(&name))?;
             Ok((name, false))
         })
     }
@@ -100,7 +100,7 @@ impl SharedFiles {
 
 /// The installation's name, if it has one, and whether the place was used before as far as the
 /// store knows.
-fn known(
+fn load_claim(
     rows: &mut impl ReadRows,
     tables: &FileTables,
     place: &str,
@@ -127,7 +127,7 @@ pub fn foreign_place(
 ) -> Option<ObjectError> {
     let storage = ObjectStorage::open(&files.from.place).ok()?;
     let (tables, place) = (files.tables, storage.place().to_owned());
-    let read = store::peek(url, options, |rows| known(rows, &tables, &place)).ok()?;
+    let read = store::peek(url, options, |rows| load_claim(rows, &tables, &place)).ok()?;
     let (name, was_used) = read.flatten().unwrap_or_default();
     match storage.owner().ok()? {
         Some(owner) if owner != name => Some(ObjectError::OtherOwner { place, owner }),
@@ -152,13 +152,13 @@ fn claim_as(
         return Ok(Err(error));
     }
     if !is_known {
-        note(store, tables, &identity.id)?;
+        record_claim(store, tables, &identity.id)?;
     }
     Ok(Ok(()))
 }
 
-fn note(store: &Store, tables: &FileTables, id: &String) -> Result<(), StoreError> {
-    let (table, row) = (tables.installation, JsonRow::of(id));
+fn record_claim(store: &Store, tables: &FileTables, id: &String) -> Result<(), StoreError> {
+    let (table, row) = (tables.installation, JsonRow::new(id));
     store.write_blocking(move |rows| rows.put(&table, &CLAIMED_AS, &row))
 }
 
@@ -172,6 +172,6 @@ pub fn claim_objects(files: &FileMigration, store: &Store) -> Result<String, Mig
     files.owner(&storage, Some(store))?;
     let id = store.identity()?.id;
     storage.claim_for_store(&id, true)?;
-    note(store, &files.tables, &id)?;
+    record_claim(store, &files.tables, &id)?;
     Ok(storage.place().to_owned())
 }

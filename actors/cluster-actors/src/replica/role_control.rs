@@ -84,7 +84,7 @@ impl RoleControl {
 
     /// The same of a process that can say who else stands beside the store.
     #[must_use]
-    pub fn beside(own_address: &str, election: Arc<dyn Election>) -> Self {
+    pub fn with_standbys(own_address: &str, election: Arc<dyn Election>) -> Self {
         Self::with_election(own_address, Some(election))
     }
 
@@ -105,12 +105,12 @@ impl RoleControl {
     }
 
     /// Goes on by an event; what is to be done.
-    pub fn on(&self, event: RoleEvent) -> RoleAction {
+    pub fn apply(&self, event: RoleEvent) -> RoleAction {
         let now = self.0.started_at.elapsed();
         let (before, action, after) = {
             let mut state = self.0.state.lock();
             let before = state.role();
-            (before, state.on(event, now), state.role())
+            (before, state.apply(event, now), state.role())
         };
         if before != after {
             // Whoever waits for a leader looks again: it may be this process.
@@ -214,11 +214,11 @@ impl RoleControl {
     ///
     /// # Errors
     /// Why they are not told.
-    pub async fn tell_settings(&self) -> Result<(), String> {
+    pub async fn broadcast_settings_reload(&self) -> Result<(), String> {
         let Some(election) = self.0.election.clone() else {
             return Ok(());
         };
-        let told = tokio::task::spawn_blocking(move || election.tell_settings());
+        let told = tokio::task::spawn_blocking(move || election.broadcast_settings_reload());
         // The thread is never cancelled, and does not panic.
         told.await.unwrap_or(Ok(()))
     }
@@ -267,7 +267,7 @@ impl RoleControl {
 
     /// Notes what is wrong with a part of this process or its surroundings, or that nothing is;
     /// whether that is new.
-    pub fn note_warning(&self, part: &'static str, warning: Option<String>) -> bool {
+    pub fn record_warning(&self, part: &'static str, warning: Option<String>) -> bool {
         let mut warnings = self.0.warnings.lock();
         match warning {
             Some(warning) => warnings.insert(part, warning).is_none(),
@@ -297,7 +297,7 @@ impl RoleControl {
     }
 
     /// Notes that a delivery could not be stored, or that one was.
-    pub fn note_delivery(&self, failure: Option<String>) {
+    pub fn record_delivery(&self, failure: Option<String>) {
         *self.0.unstored.lock() = failure.map(|reason| (Instant::now(), reason));
     }
 
@@ -313,7 +313,7 @@ impl RoleControl {
     }
 
     /// Notes what standbys took in and the leader has not decided; nothing where that is not known.
-    pub fn note_backlog(&self, backlog: Option<IntakeBacklog>) {
+    pub fn record_backlog(&self, backlog: Option<IntakeBacklog>) {
         *self.0.backlog.lock() = backlog;
     }
 

@@ -39,7 +39,7 @@ impl SharedFiles {
         }
         let mut object = file.object.clone();
         loop {
-            let got = self.seen(self.inner.storage.get(&object, &file.digest, &copy));
+            let got = self.record_result(self.inner.storage.get(&object, &file.digest, &copy));
             match got {
                 Err(error) if is_loss(&error) => {
                     // An empty place may be another one than that of the files.

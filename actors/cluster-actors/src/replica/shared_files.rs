@@ -107,7 +107,7 @@ impl SharedFiles {
         let is_claimed = *self.inner.claimed.lock();
         // What is not claimed is asked by the claim, which alone says how it is.
         let probed = match is_claimed {
-            true => self.seen(self.inner.storage.probe()),
+            true => self.record_result(self.inner.storage.probe()),
             false => Ok(()),
         };
         let seen = probed.and_then(|()| self.claim_place());
@@ -181,7 +181,7 @@ impl SharedFiles {
         let random = uuid::Uuid::new_v4().simple();
         let object = format!("{OBJECTS}/{}/{digest}-{random}", &digest[..2]);
         let storage = &self.inner.storage;
-        self.seen(match is_patient {
+        self.record_result(match is_patient {
             true => storage.put_patiently(&object, file),
             false => storage.put(&object, file),
         })?;
@@ -193,8 +193,8 @@ impl SharedFiles {
         };
         let known = digest.clone();
         self.write(move |rows| {
-            rows.put(&tables.contents, &known, &JsonRow::of(&object))?;
-            rows.put(&tables.files, &key, &JsonRow::of(&row))
+            rows.put(&tables.contents, &known, &JsonRow::new(&object))?;
+            rows.put(&tables.files, &key, &JsonRow::new(&row))
         })?;
         Ok(digest)
     }
@@ -212,7 +212,7 @@ impl SharedFiles {
         let Some(object) = self.object_of(digest)? else {
             return Ok(false);
         };
-        if self.seen(self.inner.storage.bytes_of(&object))? != Some(bytes) {
+        if self.record_result(self.inner.storage.bytes_of(&object))? != Some(bytes) {
             self.forget_object(digest, &object)?;
             return Ok(false);
         }
@@ -230,7 +230,7 @@ impl SharedFiles {
             // A sweep may have condemned it since.
             let is_there = known.as_ref() == Some(&row.object);
             if is_there {
-                rows.put(&tables.files, &key, &JsonRow::of(&row))?;
+                rows.put(&tables.files, &key, &JsonRow::new(&row))?;
             }
             Ok(is_there)
         })
@@ -307,7 +307,7 @@ impl SharedFiles {
             rows.put(
                 &tables.files,
                 &key,
-                &JsonRow::of(&SharedFile { about, ..file }),
+                &JsonRow::new(&SharedFile { about, ..file }),
             )
         })
     }
@@ -323,7 +323,7 @@ impl SharedFiles {
             let file = rows.get(&tables.files, &from)?.and_then(JsonRow::value);
             match file {
                 Some(file) if !rows.contains(&tables.files, &to)? => {
-                    rows.put(&tables.files, &to, &JsonRow::of(&file))
+                    rows.put(&tables.files, &to, &JsonRow::new(&file))
                 }
                 _ => Ok(()),
             }
@@ -381,11 +381,11 @@ impl SharedFiles {
         self.claim_place()?;
         // What another store stored since is unknown here.
         self.claim_for_this_store()?;
-        let there = self.seen(self.inner.storage.list(OBJECTS))?;
+        let there = self.record_result(self.inner.storage.list(OBJECTS))?;
         if there.is_empty() {
             return Ok(0);
         }
-        let before = self.seen(self.inner.storage.time())? - self.inner.settings.grace;
+        let before = self.record_result(self.inner.storage.time())? - self.inner.settings.grace;
         let there = there.into_iter();
         let old = there.filter(|object| object.stored <= before);
         let old: Vec<String> = old.map(|object| object.key).collect();
@@ -413,7 +413,7 @@ impl SharedFiles {
             Ok(unused)
         })?;
         for object in &removed {
-            self.seen(self.inner.storage.delete(object))?;
+            self.record_result(self.inner.storage.delete(object))?;
         }
         Ok(removed.len())
     }
@@ -440,7 +440,7 @@ impl SharedFiles {
     }
 
     /// Remembers how the storage is.
-    pub(crate) fn seen<T>(&self, result: Result<T, ObjectError>) -> std::io::Result<T> {
+    pub(crate) fn record_result<T>(&self, result: Result<T, ObjectError>) -> std::io::Result<T> {
         if result.is_ok() && self.inner.is_refused.load(Ordering::Relaxed) {
             return result.map_err(std::io::Error::other);
         }

@@ -29,7 +29,7 @@ pub(crate) async fn put(
     host: String,
     cordon: &Cordon,
 ) -> Result<(), StoreError> {
-    let row = JsonRow::of(cordon);
+    let row = JsonRow::new(cordon);
     store.write(move |rows| rows.put(&table, &host, &row)).await
 }
 

@@ -72,13 +72,13 @@ impl HeldVm {
     }
 
     /// Leaves the VM as it is, with the lease that somebody else has given it.
-    pub fn leave(self) {
+    pub fn detach(self) {
         self.returned.set(true);
     }
 
     /// Gives the VM back; it is ended with all that runs in it. When the manager cannot be reached,
     /// the lease's end does it.
-    pub async fn give_back(self) {
+    pub async fn release(self) {
         self.returned.set(true);
         if let Err(error) = self.vmm.delete(&self.id).await {
             self.hosts.report_leak(self.index);

@@ -31,7 +31,7 @@ struct EntryState {
 }
 
 impl HostEntry {
-    fn of(settings: &VmHostSettings) -> Self {
+    fn new(settings: &VmHostSettings) -> Self {
         Self {
             name: settings.name.clone(),
             url: settings.url.clone(),
@@ -100,7 +100,7 @@ impl HostEntry {
     }
 
     /// It is listed (again).
-    fn enter(&self, cordon: Option<Cordon>) {
+    fn relist(&self, cordon: Option<Cordon>) {
         let mut state = self.state.lock();
         state.known.facts = None;
         state.known.cordon = cordon;
@@ -173,7 +173,7 @@ impl HostList {
             let index = self.entry_of(host);
             let differs = self.all[index].take_over(host);
             if before != Some(index) {
-                self.all[index].enter(cordon);
+                self.all[index].relist(cordon);
             }
             match before {
                 None => changes.added.push(host.name.clone()),
@@ -194,7 +194,7 @@ impl HostList {
     fn entry_of(&mut self, host: &VmHostSettings) -> usize {
         let is_it = |entry: &Arc<HostEntry>| entry.name == host.name && entry.url == host.url;
         self.all.iter().position(is_it).unwrap_or_else(|| {
-            self.all.push(Arc::new(HostEntry::of(host)));
+            self.all.push(Arc::new(HostEntry::new(host)));
             self.all.len() - 1
         })
     }

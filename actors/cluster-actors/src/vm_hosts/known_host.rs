@@ -45,7 +45,7 @@ pub(crate) struct ReportedImages {
 
 impl ReportedImages {
     /// What a host lists.
-    pub(crate) fn of(listed: Vec<ImageView>) -> Self {
+    pub(crate) fn from_views(listed: Vec<ImageView>) -> Self {
         let mut images = Self::default();
         for image in listed {
             let known = match image.here {
@@ -60,7 +60,7 @@ impl ReportedImages {
 }
 
 impl KnownHost {
-    pub(crate) fn note_facts(&mut self, health: &Health, images: ReportedImages) {
+    pub(crate) fn record_facts(&mut self, health: &Health, images: ReportedImages) {
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
             is_preparing: health.preparing.is_some(),
@@ -87,7 +87,7 @@ impl KnownHost {
     }
 
     /// A job has given its VM back.
-    pub(crate) fn give_back(&mut self, size: VmSize, repository: &str) {
+    pub(crate) fn release(&mut self, size: VmSize, repository: &str) {
         if let Some(at) = self.jobs.iter().position(|of| of == repository) {
             self.jobs.swap_remove(at);
         }
@@ -101,7 +101,7 @@ impl KnownHost {
     }
 
     /// As a placement sees it.
-    pub(crate) fn seen<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
+    pub(crate) fn for_placement<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
         Host {
             name,
             labels,

@@ -8,7 +8,7 @@
 //! people ── cordon, drain ────┘
 //! ```
 //! The list is renewed while all this goes on ([`VmHosts::renew`]): whatever is done for each host
-//! follows it ([`VmHosts::tend`]).
+//! follows it ([`VmHosts::run_for_each`]).
 //!
 //! Which host is the best is decided by [`vmm_api_core::placement`]. What a host is said to have
 //! free is what it last said, without what we have asked for since.

@@ -208,7 +208,7 @@ impl VmHosts {
     /// Takes a place among those of ours that have no VM yet.
     #[must_use]
     pub fn enter_line(&self) -> PlaceInLine {
-        self.0.line.enter()
+        self.0.line.enqueue()
     }
 
     /// The most memory for VMs that one of the hosts with these labels has said it has, in MiB.
@@ -234,7 +234,8 @@ impl VmHosts {
             only.facts = None;
         }
         let hosts = listed.iter().zip(&seen);
-        let hosts = hosts.map(|((_, host), (labels, known))| known.seen(host.name(), labels));
+        let hosts =
+            hosts.map(|((_, host), (labels, known))| known.for_placement(host.name(), labels));
         let hosts: Vec<Host<'_>> = hosts.collect();
         let image = machine.vm.image.as_ref();
         let image = image.map(|image| image.digest().unwrap_or(image.as_str()));
@@ -257,8 +258,8 @@ impl VmHosts {
     }
 
     /// Notes what a host says of itself.
-    pub(crate) fn note_facts(&self, index: usize, health: &Health, images: ReportedImages) {
-        self.change(index, |known| known.note_facts(health, images));
+    pub(crate) fn record_facts(&self, index: usize, health: &Health, images: ReportedImages) {
+        self.change(index, |known| known.record_facts(health, images));
         self.0.changed.notify_waiters();
     }
 
@@ -278,7 +279,7 @@ impl VmHosts {
     }
 
     /// Notes why a host gives no VMs, or that it does.
-    pub fn note_trouble(&self, index: usize, reason: Option<String>) {
+    pub fn record_trouble(&self, index: usize, reason: Option<String>) {
         self.change(index, |known| {
             known.is_silent &= reason.is_some();
             known.trouble = reason;
@@ -286,7 +287,7 @@ impl VmHosts {
     }
 
     /// Notes that a host does not answer when it is asked how it is.
-    pub(crate) fn note_silence(&self, index: usize, reason: String) {
+    pub(crate) fn record_silence(&self, index: usize, reason: String) {
         let mut was_silent = false;
         self.change(index, |known| {
             was_silent = known.is_silent;
@@ -403,7 +404,7 @@ impl VmHosts {
             by,
             "a VM host takes no new jobs"
         );
-        self.note_cordon(host.name(), Some(&cordon));
+        self.record_cordon(host.name(), Some(&cordon));
         Ok(())
     }
 
@@ -421,13 +422,13 @@ impl VmHosts {
             by,
             "a VM host takes new jobs again"
         );
-        self.note_cordon(host.name(), None);
+        self.record_cordon(host.name(), None);
         self.notify();
         Ok(())
     }
 
     /// A cordon is of a name: the host may have got another address meanwhile.
-    fn note_cordon(&self, name: &str, cordon: Option<&Cordon>) {
+    fn record_cordon(&self, name: &str, cordon: Option<&Cordon>) {
         let hosts = self.0.hosts.read();
         for (_, host) in hosts.listed().filter(|(_, host)| host.name() == name) {
             host.change(|known| known.cordon = cordon.cloned());

@@ -115,7 +115,7 @@ impl VmRequest {
             };
             match answer {
                 Ok(vm) => {
-                    self.hosts.note_trouble(index, None);
+                    self.hosts.record_trouble(index, None);
                     let known = (vm.id, vm.isolation);
                     return Ok(HeldVm::new(&self.hosts, (index, slot), known, machine));
                 }
@@ -133,7 +133,7 @@ impl VmRequest {
                     let is_full = matches!(error, VmmError::Full { .. });
                     // That it cannot look for an image now is nothing that other jobs mind.
                     if error.is_temporary() && !is_full && !is_doubtful {
-                        self.hosts.note_trouble(index, Some(error.to_string()));
+                        self.hosts.record_trouble(index, Some(error.to_string()));
                     }
                     none.add(&self.hosts.labelled(&name, &error.to_string()), &error);
                 }

@@ -45,7 +45,7 @@ impl HostSlot {
 impl Drop for HostSlot {
     fn drop(&mut self) {
         self.hosts.change(self.index, |known| {
-            known.give_back(self.size, &self.repository);
+            known.release(self.size, &self.repository);
         });
         if !self.has_failed {
             self.hosts.notify();

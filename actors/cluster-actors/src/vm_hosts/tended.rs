@@ -11,7 +11,7 @@ use crate::vm_hosts::registry::VmHosts;
 impl VmHosts {
     /// Runs a task for each host, all beside each other, until it is listed no more; anew where
     /// it has another token. Never ends.
-    pub async fn tend<F: Future<Output = ()>>(self, task: impl Fn(usize) -> F) {
+    pub async fn run_for_each<F: Future<Output = ()>>(self, task: impl Fn(usize) -> F) {
         let mut changes = self.list_changes();
         let mut tasks = FuturesUnordered::new();
         let mut running: BTreeMap<(usize, u64), AbortHandle> = BTreeMap::new();

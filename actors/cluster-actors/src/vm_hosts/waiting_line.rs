@@ -25,7 +25,7 @@ pub struct PlaceInLine {
 impl WaitingLine {
     /// Takes the last place.
     #[must_use]
-    pub fn enter(&self) -> PlaceInLine {
+    pub fn enqueue(&self) -> PlaceInLine {
         let mut waiting = self.0.lock();
         let number = waiting.next;
         waiting.next += 1;
@@ -58,11 +58,11 @@ mod tests {
     #[test]
     fn i17_places_move_up_when_one_before_them_goes() {
         let line = WaitingLine::default();
-        let (first, second, third) = (line.enter(), line.enter(), line.enter());
+        let (first, second, third) = (line.enqueue(), line.enqueue(), line.enqueue());
         assert_eq!((first.place(), third.place()), (1, 3));
         drop(second);
         assert_eq!((first.place(), third.place()), (1, 2));
         drop(first);
-        assert_eq!((third.place(), line.enter().place()), (1, 2));
+        assert_eq!((third.place(), line.enqueue().place()), (1, 2));
     }
 }

@@ -37,13 +37,13 @@ impl Actor for VmHostWatcher {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let (hosts, every) = (self.hosts.clone(), self.every);
-        let looks = self.hosts.clone().tend(move |index| {
+        let looks = self.hosts.clone().run_for_each(move |index| {
             let hosts = hosts.clone();
             async move {
                 let mut token = TokenWatch::default();
                 loop {
-                    look(&hosts, index).await;
-                    token.look(&hosts, index);
+                    poll_host(&hosts, index).await;
+                    token.check(&hosts, index);
                     tokio::time::sleep(every).await;
                 }
             }
@@ -59,7 +59,7 @@ struct TokenWatch {
 }
 
 impl TokenWatch {
-    fn look(&mut self, hosts: &VmHosts, index: usize) {
+    fn check(&mut self, hosts: &VmHosts, index: usize) {
         if self.noticed.is_some_and(|at| at.elapsed() < TOKEN_INTERVAL) {
             return;
         }
@@ -71,7 +71,7 @@ impl TokenWatch {
 }
 
 /// Asks one host.
-async fn look(hosts: &VmHosts, index: usize) {
+async fn poll_host(hosts: &VmHosts, index: usize) {
     let was_troubled = hosts.is_troubled(index);
     let asked = tokio::time::timeout(ANSWER_TIMEOUT, ask(hosts, index)).await;
     let asked = asked.unwrap_or_else(|_| {
@@ -80,7 +80,7 @@ async fn look(hosts: &VmHosts, index: usize) {
     });
     match asked {
         Ok(()) => {
-            hosts.note_trouble(index, None);
+            hosts.record_trouble(index, None);
             if was_troubled {
                 tracing::info!(
                     event = "vm_host.answers",
@@ -93,7 +93,7 @@ async fn look(hosts: &VmHosts, index: usize) {
             if !was_troubled {
                 tracing::warn!(event = "vm_host.silent", host = hosts.name(index), %error, "a VM host does not answer");
             }
-            hosts.note_silence(index, error.to_string());
+            hosts.record_silence(index, error.to_string());
         }
     }
 }
@@ -111,6 +111,6 @@ async fn ask(hosts: &VmHosts, index: usize) -> Result<(), VmmError> {
         // A manager that does not list its images has any, as far as is known.
         Err(_) => Vec::new(),
     };
-    hosts.note_facts(index, &health, ReportedImages::of(images));
+    hosts.record_facts(index, &health, ReportedImages::from_views(images));
     Ok(())
 }

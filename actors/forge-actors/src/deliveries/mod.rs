@@ -177,7 +177,7 @@ impl Deliveries {
             subject: arrival.subject.filter(|_| is_first).map(str::to_owned),
             led_to: first.map_or_else(|| arrival.leads_to.map(str::to_owned), |seen| seen.led_to),
         };
-        self.remember(index, rows, &seen, now)?;
+        self.record(index, rows, &seen, now)?;
         Ok(match (is_first, same_id) {
             (false, _) => Admission::Duplicate {
                 led_to: seen.led_to,
@@ -208,11 +208,11 @@ impl Deliveries {
             subject: Some(subject.to_owned()),
             led_to: None,
         };
-        self.remember(index, rows, &seen, now)?;
+        self.record(index, rows, &seen, now)?;
         Ok(true)
     }
 
-    fn remember(
+    fn record(
         &self,
         index: &mut Index,
         rows: &mut WriteTxn<'_>,

@@ -87,7 +87,7 @@ impl Model {
         newest.find(|(_, seen)| is(seen)).map(|(_, seen)| seen)
     }
 
-    fn remember(&mut self, now: u64, seen: DeliveryRow) {
+    fn record(&mut self, now: u64, seen: DeliveryRow) {
         self.rows.insert(self.next, (now, seen));
         self.next += 1;
         let excess = self.rows.len().saturating_sub(5);
@@ -146,7 +146,7 @@ impl Model {
         } else if seen.id.is_none() {
             seen.led_to = None;
         }
-        self.remember(now, seen);
+        self.record(now, seen);
         answer
     }
 }

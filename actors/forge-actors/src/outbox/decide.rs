@@ -49,7 +49,7 @@ pub enum UpdateOutcome {
 }
 
 /// What follows a beginning by `owner`, where `current` is.
-pub(crate) fn begin(current: Option<&RunId>, owner: &RunId) -> StatusAdmission {
+pub(crate) fn admit_status(current: Option<&RunId>, owner: &RunId) -> StatusAdmission {
     match current {
         Some(current) if current == owner => StatusAdmission::Already,
         _ => StatusAdmission::Enqueued,
@@ -180,9 +180,15 @@ mod tests {
 
     #[test]
     fn an_owner_begins_once_and_replaces_others() {
-        assert_eq!(begin(None, &run("a")), StatusAdmission::Enqueued);
-        assert_eq!(begin(Some(&run("a")), &run("a")), StatusAdmission::Already);
-        assert_eq!(begin(Some(&run("a")), &run("b")), StatusAdmission::Enqueued);
+        assert_eq!(admit_status(None, &run("a")), StatusAdmission::Enqueued);
+        assert_eq!(
+            admit_status(Some(&run("a")), &run("a")),
+            StatusAdmission::Already
+        );
+        assert_eq!(
+            admit_status(Some(&run("a")), &run("b")),
+            StatusAdmission::Enqueued
+        );
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub enum CommentAdmission {
 ///
 /// # Errors
 /// The store's.
-pub fn begin_status(
+pub fn start_status(
     rows: &mut WriteTxn<'_>,
     target: &StatusTarget,
     owner: &RunId,
@@ -60,7 +60,7 @@ pub fn begin_status(
 ) -> Result<StatusAdmission, StoreError> {
     let key = status_key(&target.repo, &target.sha, &status.context);
     let current = rows.get(&STATUSES, &key)?;
-    let begun = decide::begin(current.as_ref().map(|row| &row.owner), owner);
+    let begun = decide::admit_status(current.as_ref().map(|row| &row.owner), owner);
     if begun == StatusAdmission::Enqueued {
         let row = StatusRow {
             account: target.account.clone(),

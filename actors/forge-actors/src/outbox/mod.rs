@@ -4,7 +4,7 @@
 //!
 //! A status stands for a repository, a commit and a context, and belongs to an **owner**: the run
 //! that is to settle it.
-//! - [`begin_status`] makes an owner the current one, with a first state (`pending`, or a terminal
+//! - [`start_status`] makes an owner the current one, with a first state (`pending`, or a terminal
 //!   one at once, for work that is refused). A later owner replaces an earlier one: a pull request
 //!   that is opened again is checked again.
 //! - [`update_status`] changes the state, for the current owner only, and only until it is
@@ -44,7 +44,7 @@ pub use decide::{
     CommentDelivery, RetryDecision, StatusAdmission, Step, UpdateOutcome, after_failure, step,
 };
 pub use enqueue::{
-    CommentAdmission, NewComment, StatusTarget, begin_status, comment, update_status,
+    CommentAdmission, NewComment, StatusTarget, comment, start_status, update_status,
 };
 pub(crate) use outcome::newest_post;
 pub use outcome::{

@@ -214,7 +214,7 @@ async fn record(
             }
         });
         match written.await {
-            Ok(next) => return options.tell(&work, &outcome, next),
+            Ok(next) => return options.report(&work, &outcome, next),
             Err(error) if error.is_final() => return,
             Err(_) => tokio::time::sleep(STORE_RETRY_DELAY).await,
         }

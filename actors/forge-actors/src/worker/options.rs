@@ -96,7 +96,7 @@ impl OutboxOptions {
     }
 
     /// Logs an outcome and tells the listener.
-    pub(super) fn tell(
+    pub(super) fn report(
         &self,
         work: &PostTask,
         outcome: &Result<PostOutcome, AttemptFailure>,

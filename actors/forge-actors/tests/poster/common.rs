@@ -160,7 +160,7 @@ impl World {
             sha: sha(),
         };
         let (owner, now) = (run(owner), self.now());
-        self.write(move |rows| outbox::begin_status(rows, &target, &owner, &status, now))
+        self.write(move |rows| outbox::start_status(rows, &target, &owner, &status, now))
             .await
     }
 

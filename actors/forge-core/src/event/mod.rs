@@ -84,20 +84,20 @@ impl Event {
                 Self::other(name, &body, formats)
             }
             Some(Ok(kind)) => match shape::confirm(kind, &body)? {
-                Some(kind) => Self::known(kind, headers, &body, formats),
+                Some(kind) => Self::parse_known(kind, headers, &body, formats),
                 None => {
                     let name = EventName::try_from(shape::REVIEW).expect("a constant name");
                     Self::other(name, &body, formats)
                 }
             },
-            None => match Shape::of(&body) {
-                Shape::Known(kind) => Self::known(kind, headers, &body, formats),
+            None => match Shape::from_body(&body) {
+                Shape::Known(kind) => Self::parse_known(kind, headers, &body, formats),
                 Shape::Review | Shape::Unknown => Err(EventError::Unrecognised),
             },
         }
     }
 
-    fn known(
+    fn parse_known(
         kind: EventKind,
         headers: &WebhookHeaders,
         body: &Node<'_>,

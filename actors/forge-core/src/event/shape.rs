@@ -15,7 +15,7 @@ pub(super) fn review_name(name: EventName, body: &Node<'_>) -> EventName {
         "pull_request_rejected",
         "pull_request_comment",
     ];
-    let is_review = Shape::of(body) == Shape::Review || is_gitea_review(body);
+    let is_review = Shape::from_body(body) == Shape::Review || is_gitea_review(body);
     match OUTCOMES.contains(&name.as_str()) && is_review {
         true => EventName::try_from(REVIEW).expect("a constant name"),
         false => name,
@@ -34,7 +34,7 @@ pub(super) enum Shape {
 impl Shape {
     /// A comment's payload may also hold its pull request (Gitea since 1.23), so it is looked for
     /// first; a review's holds `pull_request` beside `review` or a `comment` without an `issue`.
-    pub(super) fn of(body: &Node<'_>) -> Self {
+    pub(super) fn from_body(body: &Node<'_>) -> Self {
         let has = |name| body.field(name).is_present();
         if has("comment") && has("issue") {
             Self::Known(EventKind::IssueComment)
@@ -60,7 +60,7 @@ pub(super) fn confirm(
     declared: EventKind,
     body: &Node<'_>,
 ) -> Result<Option<EventKind>, EventError> {
-    match Shape::of(body) {
+    match Shape::from_body(body) {
         Shape::Known(kind) if kind != declared => Err(EventError::Mismatch {
             declared,
             body: kind.name(),
@@ -77,7 +77,7 @@ pub(super) fn confirm(
 /// Whether a push says nothing but where: which reference moved, and how, is not in it.
 pub(super) fn is_bare_push(body: &Node<'_>) -> bool {
     let has = |name| body.field(name).is_present();
-    Shape::of(body) == Shape::Unknown
+    Shape::from_body(body) == Shape::Unknown
         && has("repository")
         && !["ref", "before", "after", "commits", "head_commit"]
             .into_iter()

@@ -62,7 +62,7 @@ impl<'n> Node<'n> {
         match self.value {
             None => Ok(None),
             Some(Json::Object(_)) => Ok(Some(self)),
-            Some(_) => Err(self.wrong("an object")),
+            Some(_) => Err(self.type_error("an object")),
         }
     }
 
@@ -75,7 +75,7 @@ impl<'n> Node<'n> {
         match self.value {
             None => Ok(None),
             Some(Json::Text(text)) => Ok(Some(text)),
-            Some(_) => Err(self.wrong("a string")),
+            Some(_) => Err(self.type_error("a string")),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'n> Node<'n> {
         match self.value {
             None => Ok(None),
             Some(Json::Bool(value)) => Ok(Some(*value)),
-            Some(_) => Err(self.wrong("true or false")),
+            Some(_) => Err(self.type_error("true or false")),
         }
     }
 
@@ -105,8 +105,8 @@ impl<'n> Node<'n> {
             None => Ok(None),
             Some(Json::Unsigned(number)) => T::try_from(*number)
                 .map(Some)
-                .map_err(|_| self.wrong(expected)),
-            Some(_) => Err(self.wrong(expected)),
+                .map_err(|_| self.type_error(expected)),
+            Some(_) => Err(self.type_error(expected)),
         }
     }
 
@@ -166,7 +166,7 @@ impl<'n> Node<'n> {
         let items: &'n [Json<'n>] = match self.value {
             None => &[],
             Some(Json::Array(items)) => items,
-            Some(_) => return Err(self.wrong("an array")),
+            Some(_) => return Err(self.type_error("an array")),
         };
         let node = |(at, value)| Node {
             parent: Some(self),
@@ -183,13 +183,13 @@ impl<'n> Node<'n> {
             match node.value {
                 None => above = node.parent,
                 Some(Json::Object(_)) => break,
-                Some(_) => return node.wrong("an object"),
+                Some(_) => return node.type_error("an object"),
             }
         }
         EventError::Missing { path: self.path() }
     }
 
-    fn wrong(&self, expected: &'static str) -> EventError {
+    fn type_error(&self, expected: &'static str) -> EventError {
         EventError::WrongType {
             path: self.path(),
             found: self.describe(),

@@ -33,7 +33,7 @@ impl SecretBook {
     }
 
     /// A secret for one repository; no other repository is accepted.
-    pub fn only(repository: RepoName, secrets: WebhookSecrets) -> Self {
+    pub fn for_repository(repository: RepoName, secrets: WebhookSecrets) -> Self {
         Self {
             shared: None,
             own: BTreeMap::from([(repository, secrets)]),

@@ -309,7 +309,7 @@ fn w17_a_repository_s_secret_speaks_for_it_alone() {
 #[test]
 fn w17_without_a_shared_secret_other_repositories_are_closed() {
     let rocket = WebhookSecrets::new("rocket's").unwrap();
-    let book = SecretBook::only("acme/rocket".parse().unwrap(), rocket);
+    let book = SecretBook::for_repository("acme/rocket".parse().unwrap(), rocket);
     assert_eq!(deliver(&book, "rocket's", "acme/rocket"), Ok(()));
     assert!(deliver(&book, "rocket's", "acme/other").is_err());
 }
@@ -317,7 +317,7 @@ fn w17_without_a_shared_secret_other_repositories_are_closed() {
 #[test]
 fn w17_one_secret_given_to_two_repositories_speaks_for_both() {
     let both = || WebhookSecrets::new("both").unwrap();
-    let book = SecretBook::only("a/one".parse().unwrap(), both())
+    let book = SecretBook::for_repository("a/one".parse().unwrap(), both())
         .with_repository("a/two".parse().unwrap(), both());
     assert_eq!(deliver(&book, "both", "a/one"), Ok(()));
     assert_eq!(deliver(&book, "both", "a/two"), Ok(()));

@@ -24,7 +24,7 @@ pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> Re
 }
 
 /// What this id stands for, as it is now.
-pub(super) async fn again(session: &Session, input: &Value, name: &str) -> RestResult<Value> {
+pub(super) async fn reload(session: &Session, input: &Value, name: &str) -> RestResult<Value> {
     node(session, &target(session, input, name).await?).await
 }
 
@@ -138,7 +138,7 @@ pub(super) async fn update(
             session.change("PATCH", &path, Some(body)).await?;
         }
     }
-    Ok(json!({payload: again(session, input, id).await?}))
+    Ok(json!({payload: reload(session, input, id).await?}))
 }
 
 pub(super) async fn set_state(
@@ -159,7 +159,7 @@ pub(super) async fn set_state(
     };
     let path = format!("/{folder}/{number}");
     session.change("PATCH", &path, Some(body)).await?;
-    Ok(json!({payload: again(session, input, id).await?}))
+    Ok(json!({payload: reload(session, input, id).await?}))
 }
 
 pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> RestResult<Value> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::items::{again, fields, names, numbered, target};
+use super::items::{fields, names, numbered, reload, target};
 use crate::resolve::draft_prefix;
 use crate::rest::RestFailure;
 use crate::session::{RestResult, Session};
@@ -68,7 +68,7 @@ pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> Rest
     }
     let path = format!("/pulls/{number}/merge");
     session.change(verb, &path, Some(body)).await?;
-    Ok(json!({"pullRequest": again(session, input, ID).await?}))
+    Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
 /// Takes back what [`merge`] left for later.
@@ -80,7 +80,7 @@ pub(super) async fn keep_open(session: &Session, input: &Value) -> RestResult<Va
     session
         .change("DELETE", &format!("/pulls/{number}/merge"), None)
         .await?;
-    Ok(json!({"pullRequest": again(session, input, ID).await?}))
+    Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
 pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> RestResult<Value> {
@@ -101,7 +101,7 @@ pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> 
         let body = json!({"title": title});
         session.change("PATCH", &path, Some(body)).await?;
     }
-    Ok(json!({"pullRequest": again(session, input, ID).await?}))
+    Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
 pub(super) async fn update_branch(session: &Session, input: &Value) -> RestResult<Value> {
@@ -118,7 +118,7 @@ pub(super) async fn update_branch(session: &Session, input: &Value) -> RestResul
             .change_with("POST", &path, &[("style", style.to_owned())], None)
             .await?;
     }
-    Ok(json!({"pullRequest": again(session, input, ID).await?}))
+    Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
 /// A review; Gitea's word for an approval is another.
@@ -165,5 +165,5 @@ pub(super) async fn request_reviews(session: &Session, input: &Value) -> RestRes
         let body = json!({"reviewers": users, "team_reviewers": teams});
         session.change("POST", &path, Some(body)).await?;
     }
-    Ok(json!({"pullRequest": again(session, input, ID).await?}))
+    Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }

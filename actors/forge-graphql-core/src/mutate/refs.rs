@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::items::{again, target};
+use super::items::{reload, target};
 use crate::rest::RestFailure;
 use crate::session::{RestResult, Session, escaped, escaped_path};
 
@@ -42,7 +42,7 @@ pub(super) async fn update(session: &Session, input: &Value) -> RestResult<Value
     let path = format!("/git/{}", escaped_path(&name));
     let body = json!({"sha": input["oid"], "force": input["force"] == true});
     session.change("PATCH", &path, Some(body)).await?;
-    Ok(json!({"ref": again(session, input, "refId").await?}))
+    Ok(json!({"ref": reload(session, input, "refId").await?}))
 }
 
 pub(super) async fn delete(session: &Session, input: &Value) -> RestResult<Value> {

@@ -247,7 +247,7 @@ async fn statuses(session: &Session, sha: &str) -> RestResult<Value> {
 }
 
 async fn all_statuses(session: &Session, sha: &str) -> RestResult<Vec<Value>> {
-    let list = List::new(format!("/commits/{}/status", escaped(sha))).within("/statuses");
+    let list = List::new(format!("/commits/{}/status", escaped(sha))).with_pointer("/statuses");
     match list.mark("__typename", "StatusContext").all(session).await {
         Err(failure) if failure.status == 404 => Ok(Vec::new()),
         all => all,
@@ -259,7 +259,8 @@ async fn all_statuses(session: &Session, sha: &str) -> RestResult<Vec<Value>> {
 pub(super) async fn rollup(session: &Session, sha: &str) -> RestResult<Value> {
     let mut all = all_statuses(session, sha).await?;
     if session.is_github() {
-        let list = List::new(format!("/commits/{}/check-runs", escaped(sha))).within("/check_runs");
+        let list =
+            List::new(format!("/commits/{}/check-runs", escaped(sha))).with_pointer("/check_runs");
         let list = list.mark("__typename", "CheckRun");
         all.extend(list.all(session).await?);
     }

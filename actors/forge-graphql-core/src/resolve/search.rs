@@ -35,7 +35,7 @@ struct Filter {
     since: Option<String>,
 }
 
-fn same(value: &Value, text: &str) -> bool {
+fn equals_text(value: &Value, text: &str) -> bool {
     let own = value.as_str().unwrap_or_default();
     own.eq_ignore_ascii_case(text)
 }
@@ -49,15 +49,17 @@ impl Filter {
         };
         let has_label = |name: &String| {
             let labels = item["labels"].as_array();
-            labels.is_some_and(|all| all.iter().any(|label| same(&label["name"], name)))
+            labels.is_some_and(|all| all.iter().any(|label| equals_text(&label["name"], name)))
         };
         let is = |value: &Value, wanted: &Option<String>| {
-            wanted.as_ref().is_none_or(|wanted| same(value, wanted))
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| equals_text(value, wanted))
         };
         let among = |place: &str, wanted: &Option<String>| {
             let all = item[place].as_array();
             let any = |wanted: &String| {
-                all.is_some_and(|all| all.iter().any(|one| same(&one["login"], wanted)))
+                all.is_some_and(|all| all.iter().any(|one| equals_text(&one["login"], wanted)))
             };
             wanted.as_ref().is_none_or(any)
         };
@@ -69,10 +71,10 @@ impl Filter {
             } else {
                 &of[name]
             };
-            let same = |wanted: &String| wanted == "*" || plain(own) == *wanted;
+            let is_own = |wanted: &String| wanted == "*" || plain(own) == *wanted;
             wanted
                 .as_ref()
-                .is_none_or(|wanted| of.is_object() && same(wanted))
+                .is_none_or(|wanted| of.is_object() && is_own(wanted))
         };
         let has = |name: &str, word: &str| {
             let text = item[name].as_str().unwrap_or_default();

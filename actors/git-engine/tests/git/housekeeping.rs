@@ -97,7 +97,7 @@ fn t3_a_mirror_is_tidied_and_keeps_what_is_named() {
     assert!(packs(mirror.folder()) <= 2, "{}", packs(mirror.folder()));
     assert!(!trap.exists());
     for commit in &commits {
-        assert!(mirror.has(commit).unwrap(), "{commit} is named");
+        assert!(mirror.has_commit(commit).unwrap(), "{commit} is named");
     }
     for round in 22..44 {
         mirror

@@ -106,13 +106,13 @@ fn files_are_laid_out_without_history_and_any_change_to_them_is_another_digest()
     let remote = remote(upstream.path());
     mirror.fetch_files(&remote, &second, None).unwrap();
     assert!(
-        !mirror.has(&commit).unwrap(),
+        !mirror.has_commit(&commit).unwrap(),
         "what came before is not fetched"
     );
     mirror.fetch_files(&remote, &commit, None).unwrap();
     let lay_out = |name: &str| {
         let folder = root.path().join(name);
-        mirror.lay_out(&commit, &folder).unwrap();
+        mirror.extract(&commit, &folder).unwrap();
         folder
     };
     let first = lay_out("first");
@@ -147,5 +147,5 @@ fn files_are_laid_out_without_history_and_any_change_to_them_is_another_digest()
         assert_ne!(tree_digest(&folder).unwrap(), known, "{name}");
     }
     let absent = sha("0123456789012345678901234567890123456789");
-    assert!(mirror.lay_out(&absent, &root.path().join("none")).is_err());
+    assert!(mirror.extract(&absent, &root.path().join("none")).is_err());
 }

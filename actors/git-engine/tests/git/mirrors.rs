@@ -113,8 +113,11 @@ fn an_exact_commit_is_fetched_read_and_checked_out() {
     let root = TempDir::new().unwrap();
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
     mirror.fetch(&upstream.remote(), &first, None).unwrap();
-    assert!(mirror.has(&first).unwrap());
-    assert!(!mirror.has(&second).unwrap(), "only what was asked for");
+    assert!(mirror.has_commit(&first).unwrap());
+    assert!(
+        !mirror.has_commit(&second).unwrap(),
+        "only what was asked for"
+    );
     mirror.fetch(&upstream.remote(), &second, None).unwrap();
 
     let listed = mirror.list(&second, ".github/workflows").unwrap();
@@ -208,7 +211,7 @@ fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
     let given = mirror.fetch(&upstream.remote(), &gone, Some(&main));
     given.unwrap();
-    assert!(mirror.has(&gone).unwrap());
+    assert!(mirror.has_commit(&gone).unwrap());
     // The first refuses the name; the branch is asked, and has another commit: nothing else is
     // taken in its place.
     let root = TempDir::new().unwrap();
@@ -217,7 +220,7 @@ fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     for from in [None, Some(&main)] {
         let refused = mirror.fetch(&upstream.remote(), &gone, from);
         assert!(refused.is_err(), "{from:?}");
-        assert!(!mirror.has(&gone).unwrap());
+        assert!(!mirror.has_commit(&gone).unwrap());
     }
     // A commit behind the branch's newest one is had by the branch.
     let newest = upstream.commit("newest");
@@ -227,7 +230,7 @@ fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     mirror
         .fetch(&upstream.remote(), &head, Some(&main))
         .unwrap();
-    assert!(mirror.has(&head).unwrap() && mirror.has(&newest).unwrap());
+    assert!(mirror.has_commit(&head).unwrap() && mirror.has_commit(&newest).unwrap());
     let missing = sha(&"1".repeat(40));
     let error = mirror.fetch(&upstream.remote(), &missing, Some(&main));
     let error = error.unwrap_err();
@@ -438,7 +441,7 @@ fn t11_an_ipv6_address_as_a_host_works() {
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
     let main: GitRef = "refs/heads/main".parse().unwrap();
     mirror.fetch(&remote, &head, Some(&main)).unwrap();
-    assert!(mirror.has(&head).unwrap());
+    assert!(mirror.has_commit(&head).unwrap());
     let heads = mirror
         .remote_heads(&remote, Duration::from_secs(60))
         .unwrap();
@@ -468,7 +471,7 @@ fn u3_heads_are_asked_without_fetching() {
     assert_eq!(at("refs/heads/none"), None);
     let default = mirror.remote_default(&remote, soon).unwrap();
     assert_eq!(default, Some(("main".to_owned(), second.clone())));
-    assert!(!mirror.has(&first).unwrap(), "nothing was fetched");
+    assert!(!mirror.has_commit(&first).unwrap(), "nothing was fetched");
     mirror.fetch(&remote, &second, None).unwrap();
     let message = mirror.message(&second, 1000).unwrap();
     assert_eq!(message, "second [skip ci]\n\nbody");

@@ -287,9 +287,9 @@ fn nothing_that_the_repository_names_is_run() {
 fn i16_the_index_says_what_is_tracked_in_all_its_forms() {
     let tracked = |folder: &Path| {
         let mut paths = Vec::new();
-        let files = TrackedFiles::of(folder).expect("a work tree");
+        let files = TrackedFiles::load(folder).expect("a work tree");
         files
-            .each(|path| paths.push(path.display().to_string()))
+            .visit_all(|path| paths.push(path.display().to_string()))
             .unwrap();
         paths.sort();
         paths.dedup();
@@ -320,7 +320,7 @@ fn i16_the_index_says_what_is_tracked_in_all_its_forms() {
     let name = path.to_str().unwrap();
     run(folder.path(), &["worktree", "add", "--quiet", name]);
     assert_eq!(tracked(&path), expected);
-    assert!(TrackedFiles::of(linked.path()).is_none());
+    assert!(TrackedFiles::load(linked.path()).is_none());
     let sha256 = TempDir::new().unwrap();
     run(
         sha256.path(),

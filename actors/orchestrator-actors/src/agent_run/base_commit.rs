@@ -108,7 +108,7 @@ impl<'a> CommitSource<'a> {
             project,
             ..
         } = *assignment;
-        let worktrees = roots.at(&project.worktree_root)?;
+        let worktrees = roots.worktrees(&project.worktree_root)?;
         let mirror = worktrees
             .mirror(&project.id, &project.working_dir)
             .map_err(|error| error.to_string())?;
@@ -147,7 +147,7 @@ impl<'a> CommitSource<'a> {
     /// Makes sure that the mirror has the head of a pull request.
     fn commit(&self, number: u64, sha: &CommitSha) -> Result<(), PrepareError> {
         let has = || {
-            let has = self.mirror.has(sha);
+            let has = self.mirror.has_commit(sha);
             has.map_err(|error| PrepareError::Local(error.to_string()))
         };
         if has()? {

@@ -135,7 +135,7 @@ impl Assignment<'_> {
         let skills = Some(prompt.skills.clone()).filter(|skills| !skills.is_empty());
         let skills = skills.map(JournalEvent::SkillsInjected);
         let events = [applied, missing, skills].into_iter().flatten();
-        let entries = events.map(|event| Entry::of(run, event)).collect();
+        let entries = events.map(|event| Entry::new(run, event)).collect();
         (prompt, entries)
     }
 
@@ -179,7 +179,7 @@ fn remote_build(agent: &AgentSpec, run: &Run) -> Option<Entry> {
     };
     let task_bytes = script.len();
     let is_remote = script.contains("build-dispatch");
-    is_remote.then(|| Entry::of(run, JournalEvent::BuildRemote { task_bytes }))
+    is_remote.then(|| Entry::new(run, JournalEvent::BuildRemote { task_bytes }))
 }
 
 /// Everything that must not appear in an output.

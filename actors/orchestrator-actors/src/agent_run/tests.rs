@@ -112,7 +112,7 @@ impl World {
             };
             let admitted = ledger::admit(txn, &deliveries, &source, &Default::default())?;
             let id: RunId = admitted.reply.dispatches[0].run.parse().expect("a run id");
-            ledger::begin(txn, &id)
+            ledger::start_run(txn, &id)
         });
         let request = started_run
             .expect("memory does not fail")
@@ -246,7 +246,7 @@ fn i14_a_folder_that_goes_while_a_sandbox_is_made_is_tried_again_and_not_for_eve
         assert_eq!(world.run(&id).state, RunState::Queued, "{attempt}");
         let begun = world.services.ledger.write_blocking({
             let id = id.clone();
-            move |txn| ledger::begin(txn, &id)
+            move |txn| ledger::start_run(txn, &id)
         });
         request = begun.expect("memory does not fail").expect("it is queued");
     }

@@ -56,7 +56,7 @@ impl Workspace {
                 own: None,
             });
         }
-        let worktrees = roots.at(&project.worktree_root)?;
+        let worktrees = roots.worktrees(&project.worktree_root)?;
         let start = start_commit(roots, assignment)?;
         let purpose = Purpose {
             project: run.project.clone(),
@@ -99,7 +99,7 @@ impl Workspace {
     /// The journal entry of the worktree.
     pub(super) fn created_entry(&self, run: &Run) -> Option<Entry> {
         let path = self.own.as_ref()?.record.path.clone();
-        Some(Entry::of(run, JournalEvent::WorktreeCreated(path)))
+        Some(Entry::new(run, JournalEvent::WorktreeCreated(path)))
     }
 
     /// Lays the worktree, where there is one, ready to be put into a VM: its repository as a

@@ -162,7 +162,7 @@ async fn start(runs: &RunServices, targets: &DispatchTargets, ids: Vec<RunId>) {
     }
     let begin = ids.clone();
     let begun = runs.ledger.write(move |txn| {
-        let begun = begin.iter().map(|id| ledger::begin(txn, id));
+        let begun = begin.iter().map(|id| ledger::start_run(txn, id));
         begun.collect::<Result<Vec<_>, _>>()
     });
     let requests = match begun.await {

@@ -287,7 +287,7 @@ fn accept(
 ) -> Result<(), StoreError> {
     debug_assert_eq!(run.state, RunState::Queued);
     txn.put(run)?;
-    txn.begin_status(run)?;
+    txn.start_status(run)?;
     if run.check_author {
         admitted.check.push(run.id.clone());
     }
@@ -303,7 +303,7 @@ fn accept(
         project: run.project.to_string(),
         agent: run.agent.to_string(),
     });
-    txn.journal(Entry::of(run, JournalEvent::Queued).about(run.trigger.as_str()))
+    txn.journal(Entry::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
 }
 
 /// Records a refusal; `place` is the pull request whose fan-out it is part of.
@@ -315,7 +315,7 @@ fn refuse(
     let reason = rejection.reason;
     if let Some(run) = &rejection.run {
         txn.put(run)?;
-        txn.begin_status(run)?;
+        txn.start_status(run)?;
     }
     let (what, about) = match place {
         Some(place) => {
@@ -325,7 +325,7 @@ fn refuse(
         None => (JournalEvent::Rejected(reason), rejection.agent.clone()),
     };
     let entry = match &rejection.run {
-        Some(run) => Entry::of(run, what).about(about),
+        Some(run) => Entry::new(run, what).about(about),
         None => Entry::plain(what, about),
     };
     txn.journal(entry)

@@ -31,7 +31,7 @@ pub(super) fn count_usage(
     txn.rows.put(&USAGE, &key, &UsageRow(usage))?;
     if before == BudgetState::Fine && agent.budget.state(usage) != BudgetState::Fine {
         let about = format!("{} runs, {} cents", usage.runs, usage.cents);
-        txn.journal(Entry::of(run, JournalEvent::BudgetNear).about(about))?;
+        txn.journal(Entry::new(run, JournalEvent::BudgetNear).about(about))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(super) fn start_trial(txn: &mut LedgerTxn<'_, '_>, run: &Run) -> Result<(), 
     if after != breaker {
         txn.rows.put(&BREAKERS, &provider, &BreakerRow(after))?;
         let state = after.as_str();
-        txn.journal(Entry::of(run, JournalEvent::Breaker { provider, state }))?;
+        txn.journal(Entry::new(run, JournalEvent::Breaker { provider, state }))?;
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ pub(super) fn judge_health(
             .get(&BREAKERS, &provider)?
             .map(|row| row.0)
             .unwrap_or_default();
-        let after = before.ended(settings, class, txn.now);
+        let after = before.record_end(settings, class, txn.now);
         if after == Breaker::default() {
             txn.rows.delete(&BREAKERS, &provider)?;
         } else {
@@ -97,7 +97,7 @@ pub(super) fn judge_health(
         }
         if after.as_str() != before.as_str() {
             let state = after.as_str();
-            txn.journal(Entry::of(run, JournalEvent::Breaker { provider, state }))?;
+            txn.journal(Entry::new(run, JournalEvent::Breaker { provider, state }))?;
         }
     }
     if matches!(class, ExitClass::Cancelled | ExitClass::OrchestratorRestart) {
@@ -116,7 +116,7 @@ pub(super) fn judge_health(
     }
     txn.rows.put(&CONFIG_ERRORS, &key, &Count(after))?;
     if after == txn.config.quarantine_after {
-        txn.journal(Entry::of(run, JournalEvent::Quarantined).about(format!("{after} in a row")))?;
+        txn.journal(Entry::new(run, JournalEvent::Quarantined).about(format!("{after} in a row")))?;
     }
     Ok(())
 }

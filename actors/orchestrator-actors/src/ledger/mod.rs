@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! webhook, poll ──admit──▶ delivery + runs + contexts + statuses + journal        (one transaction)
-//! tick ──decide_tick──▶ reconcile ──▶ begin, reject, lost, mark …                 (one transaction each)
+//! tick ──decide_tick──▶ reconcile ──▶ start_run, reject, lost, mark …             (one transaction each)
 //! AgentRun ──running, end──▶ run, status, comment, usage, breaker, journal        (one transaction)
 //! ```
 //!
@@ -40,8 +40,8 @@ pub(crate) use records::{age_clock, newest_run, prune};
 pub use rows::RunVm;
 pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
 pub use transitions::{
-    RunEnd, RunPlace, StartRequest, add_run, begin, cancel, checked, close_status, end, lost,
-    reject, retry, return_to_queue, run_vm, running, start_failure,
+    RunEnd, RunPlace, StartRequest, add_run, cancel, checked, close_status, end, lost, reject,
+    retry, return_to_queue, run_vm, running, start_failure, start_run,
 };
 pub use txn::LedgerTxn;
 pub(crate) use txn::OWN_ACCOUNT;

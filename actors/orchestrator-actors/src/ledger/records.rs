@@ -142,7 +142,7 @@ pub fn forget_worktree(
         worktree.present = false;
     }
     txn.put(&run)?;
-    txn.journal(Entry::of(
+    txn.journal(Entry::new(
         &run,
         JournalEvent::WorktreeRemoved(path.to_owned()),
     ))

@@ -82,7 +82,10 @@ pub struct RunEnd {
 ///
 /// # Errors
 /// The store's.
-pub fn begin(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<Option<StartRequest>, StoreError> {
+pub fn start_run(
+    txn: &mut LedgerTxn<'_, '_>,
+    id: &RunId,
+) -> Result<Option<StartRequest>, StoreError> {
     let Some(mut run) = txn.run(id)?.filter(|run| run.state == RunState::Queued) else {
         return Ok(None);
     };
@@ -119,7 +122,7 @@ pub fn running(
     if worktree.is_some() {
         txn.rows.put(&WORKTREES, &id.to_string(), &Flag(()))?;
     }
-    let mut spawned = Entry::of(&run, JournalEvent::Spawned { pid: 0 });
+    let mut spawned = Entry::new(&run, JournalEvent::Spawned { pid: 0 });
     run.process = Some(match place {
         RunPlace::Process(process) => {
             spawned.event = JournalEvent::Spawned { pid: process.pid };
@@ -127,7 +130,7 @@ pub fn running(
         }
         RunPlace::Vm(vm) => {
             spawned = spawned.about(vm.to_string());
-            txn.rows.put(&VMS, &id.to_string(), &JsonRow::of(&vm))?;
+            txn.rows.put(&VMS, &id.to_string(), &JsonRow::new(&vm))?;
             vm.identity()
         }
     });
@@ -206,10 +209,10 @@ pub fn end(txn: &mut LedgerTxn<'_, '_>, id: &RunId, end: RunEnd) -> Result<bool,
         post_comment(txn, &run, &text)?;
     }
     if cut {
-        txn.journal(Entry::of(&run, JournalEvent::WallClockKilled).about(class.as_str()))?;
+        txn.journal(Entry::new(&run, JournalEvent::WallClockKilled).about(class.as_str()))?;
     }
     let why = run.reason.map(|reason| reason.to_string());
-    let exited = Entry::of(&run, JournalEvent::Exited { class, wall_ms });
+    let exited = Entry::new(&run, JournalEvent::Exited { class, wall_ms });
     txn.journal(exited.about(why.unwrap_or_default()))?;
     let per_run = agent.map_or(0, |agent| agent.budget.cents_per_run);
     count_usage(txn, &run, 0, cost.unwrap_or(per_run))?;
@@ -277,7 +280,7 @@ pub fn reject(txn: &mut LedgerTxn<'_, '_>, id: &RunId, reason: Reason) -> Result
     txn.put(&run)?;
     txn.update_status(&run, None, false)?;
     answer_run(txn, &run, reason)?;
-    txn.journal(Entry::of(&run, JournalEvent::Rejected(reason)))
+    txn.journal(Entry::new(&run, JournalEvent::Rejected(reason)))
 }
 
 /// Stores the forge's answer about a waiting run: nothing prevents its start, or this reason does.
@@ -315,7 +318,7 @@ pub(super) fn end_early(
     run.ended_at = Some(txn.now);
     txn.put(&run)?;
     txn.update_status(&run, None, false)?;
-    txn.journal(Entry::of(&run, JournalEvent::Ended(reason)))?;
+    txn.journal(Entry::new(&run, JournalEvent::Ended(reason)))?;
     Ok(false)
 }
 
@@ -376,8 +379,8 @@ pub fn add_run(
     if let Some(context) = context {
         txn.put_context(run, context)?;
     }
-    txn.begin_status(run)?;
-    txn.journal(Entry::of(run, JournalEvent::Queued).about(run.trigger.as_str()))
+    txn.start_status(run)?;
+    txn.journal(Entry::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
 }
 
 fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<(), StoreError> {
@@ -400,7 +403,7 @@ fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<()
     };
     if outbox::comment(txn.rows, &comment, txn.now)? == CommentAdmission::NoIssue {
         let about = format!("{}#{issue}", run.repository);
-        txn.journal(Entry::of(run, JournalEvent::NoIssueToPostAt).about(about))?;
+        txn.journal(Entry::new(run, JournalEvent::NoIssueToPostAt).about(about))?;
     }
     Ok(())
 }

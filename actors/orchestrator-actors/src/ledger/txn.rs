@@ -119,7 +119,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
     }
 
     /// Begins the status a run owes: pending, or terminal at once for a run that was refused.
-    pub(super) fn begin_status(&mut self, run: &Run) -> Result<(), StoreError> {
+    pub(super) fn start_status(&mut self, run: &Run) -> Result<(), StoreError> {
         let Some(key) = run.status.clone().filter(|_| self.config.forge.is_some()) else {
             return Ok(());
         };
@@ -135,12 +135,12 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
             sha: key.sha.clone(),
         };
         let status = owed.status(self.target_url(run));
-        outbox::begin_status(self.rows, &target, &run.id, &status, self.now)?;
+        outbox::start_status(self.rows, &target, &run.id, &status, self.now)?;
         self.changed_head(run)?;
         if state == CommitState::Pending {
             return self.rows.put(&OWED, &run.id.to_string(), &OwedRow(key));
         }
-        self.journal(Entry::of(run, JournalEvent::StatusDecided(state)).about(status_text(&key)))
+        self.journal(Entry::new(run, JournalEvent::StatusDecided(state)).about(status_text(&key)))
     }
 
     /// Says how the run's commit stands now.
@@ -165,7 +165,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
         if state.is_terminal() {
             self.rows.delete(&OWED, &run.id.to_string())?;
             self.changed_head(run)?;
-            let entry = Entry::of(run, JournalEvent::StatusDecided(state));
+            let entry = Entry::new(run, JournalEvent::StatusDecided(state));
             self.journal(entry.about(status_text(&key)))?;
         }
         Ok(())

@@ -29,11 +29,16 @@ pub(crate) struct TendState {
 impl RunLogs {
     /// Removes what forgotten runs left, stores what is not stored yet, and removes objects that
     /// nothing names any more; `active` are the runs of this process.
-    pub(crate) fn tend(&self, ledger: &Ledger, active: &BTreeSet<RunId>, state: &mut TendState) {
+    pub(crate) fn maintain(
+        &self,
+        ledger: &Ledger,
+        active: &BTreeSet<RunId>,
+        state: &mut TendState,
+    ) {
         let tended = match &self.inner.files {
             Some(files) => {
                 files.probe();
-                self.tend_files(files, (ledger, active), state)
+                self.maintain_files(files, (ledger, active), state)
             }
             None if state.looked => return,
             None => {
@@ -47,7 +52,7 @@ impl RunLogs {
         }
     }
 
-    pub(super) fn tend_files(
+    pub(super) fn maintain_files(
         &self,
         files: &SharedFiles,
         (ledger, active): (&Ledger, &BTreeSet<RunId>),
@@ -56,7 +61,7 @@ impl RunLogs {
         let mut faults = FirstFault::default();
         if !state.looked {
             let looked = self.find_unstored(files, ledger, active);
-            state.looked = faults.note(looked).is_some();
+            state.looked = faults.record(looked).is_some();
         }
         let pending = self.inner.uploads.names();
         let ended = pending.iter().map(|run| (run.as_str(), false));
@@ -68,11 +73,11 @@ impl RunLogs {
             };
             // A log that cannot be read holds up no other. Where the storage is away each would
             // wait for it.
-            if faults.note(stored).is_none() && files.trouble().is_some() {
+            if faults.record(stored).is_none() && files.trouble().is_some() {
                 return faults.end();
             }
         }
-        faults.note(files.sweep_when_due(&mut state.swept));
+        faults.record(files.sweep_when_due(&mut state.swept));
         faults.end()
     }
 

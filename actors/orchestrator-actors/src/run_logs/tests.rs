@@ -183,7 +183,7 @@ fn i18_what_a_forgotten_run_left_goes_with_the_next_leader() {
     assert_eq!(b.text("one"), "one");
     let ledger = empty_ledger(b.folder.path());
     b.logs
-        .tend(&ledger, &BTreeSet::new(), &mut TendState::default());
+        .maintain(&ledger, &BTreeSet::new(), &mut TendState::default());
     let files = b.logs.inner.files.as_ref().unwrap();
     assert_eq!(files.get(&key("one")).unwrap(), None);
     // Directories without a run go where there is no object storage, too.
@@ -200,7 +200,7 @@ fn i18_what_a_forgotten_run_left_goes_with_the_next_leader() {
         .unwrap()
         .set_modified(old)
         .unwrap();
-    alone.tend(&ledger, &BTreeSet::new(), &mut TendState::default());
+    alone.maintain(&ledger, &BTreeSet::new(), &mut TendState::default());
     assert!(!left.exists());
 }
 
@@ -232,7 +232,7 @@ fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
     let files = a.logs.inner.files.clone().unwrap();
     let mut tend = || {
         a.logs
-            .tend_files(&files, (&ledger, &BTreeSet::new()), &mut state)
+            .maintain_files(&files, (&ledger, &BTreeSet::new()), &mut state)
     };
     let fault = tend().unwrap_err().to_string();
     assert!(fault.contains(".storing"), "{fault}");

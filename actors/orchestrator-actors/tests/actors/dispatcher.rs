@@ -131,7 +131,7 @@ fn add_run(txn: &mut LedgerTxn<'_, '_>, config: &Config, number: u32, ends: bool
     let run = &dispatch.runs[0].run;
     ledger::add_run(txn, run, None).unwrap();
     if ends {
-        ledger::begin(txn, &run.id).unwrap().unwrap();
+        ledger::start_run(txn, &run.id).unwrap().unwrap();
         let end = ledger::RunEnd {
             report: ExitReport {
                 class: ExitClass::Success,

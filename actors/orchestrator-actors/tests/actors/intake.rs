@@ -91,7 +91,7 @@ fn stale_files(site: &Site, count: u64) -> Vec<String> {
             };
             let run = &dispatch.runs[0].run;
             ledger::add_run(txn, run, None).unwrap();
-            ledger::begin(txn, &run.id).unwrap().unwrap();
+            ledger::start_run(txn, &run.id).unwrap().unwrap();
             let process = ProcessIdentity {
                 pid: i32::MAX as u32,
                 start_ticks: 1,

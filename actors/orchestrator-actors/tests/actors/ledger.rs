@@ -58,7 +58,7 @@ fn a_run_is_begun_once_and_ends_once() {
     test(async || {
         let site = Site::new("[mentions]\n");
         let id = queued(&site, 1);
-        let begin = |txn: &mut LedgerTxn<'_, '_>, id: &RunId| ledger::begin(txn, id).unwrap();
+        let begin = |txn: &mut LedgerTxn<'_, '_>, id: &RunId| ledger::start_run(txn, id).unwrap();
         assert_eq!(
             with_id(&site, &id, begin).unwrap().run.state,
             RunState::Starting
@@ -81,7 +81,7 @@ fn a_process_that_appears_after_a_cancel_is_to_be_ended() {
         let site = Site::new("[mentions]\n");
         let id = queued(&site, 1);
         with_id(&site, &id, |txn, id| {
-            ledger::begin(txn, id).unwrap().unwrap()
+            ledger::start_run(txn, id).unwrap().unwrap()
         });
         let (before, kill) = with_id(&site, &id, |txn, id| {
             ledger::cancel(txn, id).unwrap().unwrap()
@@ -101,7 +101,7 @@ fn a_start_that_was_delayed_is_not_counted_and_a_cancelled_one_does_not_come_bac
         let site = Site::new("[mentions]\n");
         let id = queued(&site, 1);
         with_id(&site, &id, |txn, id| {
-            ledger::begin(txn, id).unwrap().unwrap()
+            ledger::start_run(txn, id).unwrap().unwrap()
         });
         assert_eq!(month_runs(&site), 1);
         let back =
@@ -112,7 +112,7 @@ fn a_start_that_was_delayed_is_not_counted_and_a_cancelled_one_does_not_come_bac
             (RunState::Queued, 0)
         );
         with_id(&site, &id, |txn, id| {
-            ledger::begin(txn, id).unwrap().unwrap()
+            ledger::start_run(txn, id).unwrap().unwrap()
         });
         with_id(&site, &id, |txn, id| {
             ledger::cancel(txn, id).unwrap().unwrap()
@@ -138,7 +138,9 @@ fn a_repetition_is_a_run_of_its_own_and_only_of_an_ended_one() {
             (again.state, again.agent.as_str()),
             (RunState::Queued, "ops")
         );
-        let request = with_id(&site, &again.id, |txn, id| ledger::begin(txn, id).unwrap());
+        let request = with_id(&site, &again.id, |txn, id| {
+            ledger::start_run(txn, id).unwrap()
+        });
         let context = request.unwrap().context;
         assert_eq!(context.comment, "@orch:ops", "its agent is told the same");
     });
@@ -152,7 +154,7 @@ fn a_lost_run_ends_with_the_restart_and_a_cursor_never_goes_back() {
         let lost = |txn: &mut LedgerTxn<'_, '_>, id: &RunId| ledger::lost(txn, id).unwrap();
         assert!(!with_id(&site, &id, lost), "it waits only");
         with_id(&site, &id, |txn, id| {
-            ledger::begin(txn, id).unwrap().unwrap()
+            ledger::start_run(txn, id).unwrap().unwrap()
         });
         assert!(with_id(&site, &id, lost));
         assert_eq!(run(&site, &id).reason, Some(Reason::OrchestratorRestart));

@@ -42,7 +42,7 @@ pub fn locate(main: &ConfigFile, folder: &Path, environment: &Environment) -> Di
         found = Some(places(item));
         Some(())
     });
-    found.unwrap_or_else(|| Directories::beside(folder))
+    found.unwrap_or_else(|| Directories::defaults_for(folder))
 }
 
 /// Checks all files together. [`UnknownKeys::Warn`] is the lenient mode: the same function, but

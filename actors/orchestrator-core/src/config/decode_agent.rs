@@ -23,7 +23,7 @@ impl Context<'_> {
                 self.agents_name(item, project.as_ref(), &path)
             });
             let cli = self.cli(fields);
-            self.note_program(fields, cli.as_ref());
+            self.record_program(fields, cli.as_ref());
             self.agents_rest(fields, name, project, cli)
         })
     }
@@ -106,7 +106,7 @@ impl Context<'_> {
     }
 
     /// Remembers a program that is not there; what that means is decided at the end.
-    fn note_program(&self, fields: &Fields<'_>, cli: Option<&AgentCli>) {
+    fn record_program(&self, fields: &Fields<'_>, cli: Option<&AgentCli>) {
         let enabled = fields.optional("enabled", |item| Some(item.clone()));
         let written = fields.optional("program", |item| item.peek().map(str::to_owned));
         let Some(cli) = cli else { return };

@@ -14,7 +14,7 @@ use super::values::id;
 /// Reads `orchestrator.toml`.
 pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FileParts)> {
     TOP.fields(item, |fields| {
-        let mut top = Top::beside(item.base());
+        let mut top = Top::defaults_for(item.base());
         TOP.read_rows(fields, &mut top);
         top.main_project = fields.optional("main_project", |item| context.known_project(item));
         top.pr_dispatch = fields.optional("pr_dispatch", |item| pr_dispatch(item, context));
@@ -45,7 +45,7 @@ pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FilePa
 
 /// Where the other files are, for reading them before the check; says nothing about mistakes.
 pub(super) fn places(item: &Item<'_>) -> Directories {
-    let mut top = Top::beside(item.base());
+    let mut top = Top::defaults_for(item.base());
     TOP.read(item, &mut top);
     top.directories
 }

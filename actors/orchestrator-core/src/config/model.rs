@@ -218,7 +218,7 @@ pub struct Directories {
 
 impl Directories {
     /// The default places.
-    pub fn beside(config: &Path) -> Self {
+    pub fn defaults_for(config: &Path) -> Self {
         let place = |name: &str| config.join(name);
         Self {
             config: config.to_owned(),

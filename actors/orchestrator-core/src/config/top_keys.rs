@@ -62,7 +62,7 @@ pub(super) struct Top {
 
 impl Top {
     /// What holds without a file, which would stand in `folder`.
-    pub(super) fn beside(folder: &Path) -> Self {
+    pub(super) fn defaults_for(folder: &Path) -> Self {
         Self {
             tick_interval: Duration::from_secs(300),
             wake_on_dispatch: false,
@@ -75,7 +75,7 @@ impl Top {
                 hosts: Vec::new(),
                 admin_token: None,
             },
-            directories: Directories::beside(folder),
+            directories: Directories::defaults_for(folder),
             store: StoreConfig::default(),
             objects: ObjectTable::default(),
             shared: None,
@@ -152,7 +152,7 @@ fn blank_webhook() -> WebhookConfig {
 
 /// The keys of `orchestrator.toml`, for documents.
 pub fn keys() -> TableInfo {
-    TOP.describe(&Top::beside(Path::new("")))
+    TOP.describe(&Top::defaults_for(Path::new("")))
 }
 
 /// The keys of a file of `conf.d`, for documents.

@@ -34,7 +34,7 @@ impl RunRequest<'_> {
             repository: self.project.repository.clone(),
             subject: self.subject,
             trigger: self.trigger,
-            priority: Priority::of(self.agent.layer, self.trigger),
+            priority: Priority::for_trigger(self.agent.layer, self.trigger),
             depth: self.depth,
             state: RunState::Queued,
             hold: None,

@@ -14,7 +14,7 @@ use crate::run::{Hold, Priority, Reason, Run, RunState, Trigger};
 
 /// Starts, holds and rejects queued runs.
 pub(super) fn start(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Action>) {
-    let mut counts = Counts::of(snapshot);
+    let mut counts = Counts::from_snapshot(snapshot);
     let mut queues: BTreeMap<Priority, BTreeMap<&ProjectId, Vec<&Run>>> = BTreeMap::new();
     for run in snapshot
         .open
@@ -76,7 +76,7 @@ struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    fn of(snapshot: &Snapshot<'a>) -> Self {
+    fn from_snapshot(snapshot: &Snapshot<'a>) -> Self {
         let mut counts = Self {
             total: 0,
             mentions: 0,

@@ -155,7 +155,7 @@ pub enum Priority {
 
 impl Priority {
     /// The priority of a run.
-    pub fn of(layer: Layer, trigger: Trigger) -> Self {
+    pub fn for_trigger(layer: Layer, trigger: Trigger) -> Self {
         match (layer, trigger) {
             (Layer::Safety, _) => Self::Safety,
             (_, Trigger::Mention | Trigger::Cli) => Self::Mention,

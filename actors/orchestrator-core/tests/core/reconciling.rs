@@ -90,7 +90,7 @@ impl Bench {
             repository,
             subject: Subject::Schedule { due: n },
             trigger,
-            priority: Priority::of(layer, trigger),
+            priority: Priority::for_trigger(layer, trigger),
             depth: 1,
             state: RunState::Queued,
             hold: None,

@@ -34,11 +34,11 @@ pub fn extent(folder: &Path) -> Result<Option<LogExtent>, LogError> {
 /// # Errors
 /// [`LogError`] when the log cannot be read, or the file not be written.
 pub fn pack(folder: &Path, to: &Path) -> Result<(), LogError> {
-    let mut archive = tar::Builder::new(File::create(to).map_err(LogError::at(to))?);
+    let mut archive = tar::Builder::new(File::create(to).map_err(LogError::at_path(to))?);
     // First, for the same reason.
     let end = fs::read(folder.join(END_FILE)).ok();
     let mut names: Vec<String> = fs::read_dir(folder)
-        .map_err(LogError::at(folder))?
+        .map_err(LogError::at_path(folder))?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| is_segment(name))
@@ -49,19 +49,22 @@ pub fn pack(folder: &Path, to: &Path) -> Result<(), LogError> {
         let file = match File::open(&path) {
             // Given up meanwhile: a gap that readers are told about.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            file => file.map_err(LogError::at(&path))?,
+            file => file.map_err(LogError::at_path(&path))?,
         };
         // As long as it is now: output goes on coming.
-        let length = file.metadata().map_err(LogError::at(&path))?.len();
+        let length = file.metadata().map_err(LogError::at_path(&path))?.len();
         let appended = archive.append_data(&mut header(length), &name, file.take(length));
-        appended.map_err(LogError::at(&path))?;
+        appended.map_err(LogError::at_path(&path))?;
     }
     if let Some(end) = end {
         let mut header = header(end.len() as u64);
         let appended = archive.append_data(&mut header, END_FILE, &*end);
-        appended.map_err(LogError::at(to))?;
+        appended.map_err(LogError::at_path(to))?;
     }
-    archive.into_inner().map(drop).map_err(LogError::at(to))
+    archive
+        .into_inner()
+        .map(drop)
+        .map_err(LogError::at_path(to))
 }
 
 /// Puts the log of such a file into `folder`, in place of what is there. One that was never closed
@@ -72,14 +75,14 @@ pub fn pack(folder: &Path, to: &Path) -> Result<(), LogError> {
 pub fn unpack(from: &Path, folder: &Path) -> Result<LogSummary, LogError> {
     let fresh = folder.with_extension("fetched");
     let _ = fs::remove_dir_all(&fresh);
-    fs::create_dir_all(&fresh).map_err(LogError::at(&fresh))?;
-    unpack_into(from, &fresh).map_err(LogError::at(from))?;
+    fs::create_dir_all(&fresh).map_err(LogError::at_path(&fresh))?;
+    unpack_into(from, &fresh).map_err(LogError::at_path(from))?;
     let summary = abandon(&fresh)?;
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::rename(&fresh, folder),
     }
-    .map_err(LogError::at(folder))?;
+    .map_err(LogError::at_path(folder))?;
     Ok(summary)
 }
 

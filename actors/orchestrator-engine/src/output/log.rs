@@ -41,7 +41,7 @@ pub struct LogError {
 }
 
 impl LogError {
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(super) fn at_path(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self {
             path: path.to_owned(),
             source,
@@ -97,9 +97,9 @@ impl RunLog {
     /// [`LogError`] when the folder exists or cannot be made.
     pub fn create(folder: &Path, sizes: LogSizes, redactor: Redactor) -> Result<Self, LogError> {
         if let Some(parent) = folder.parent() {
-            fs::create_dir_all(parent).map_err(LogError::at(parent))?;
+            fs::create_dir_all(parent).map_err(LogError::at_path(parent))?;
         }
-        fs::create_dir(folder).map_err(LogError::at(folder))?;
+        fs::create_dir(folder).map_err(LogError::at_path(folder))?;
         let file = create(folder, 0)?;
         Ok(Self {
             folder: folder.to_owned(),
@@ -135,7 +135,7 @@ impl RunLog {
         self.summary.masked = self.stream.masked();
         self.summary.complete = true;
         let synced = self.segment.file.as_ref().map_or(Ok(()), File::sync_data);
-        let synced = synced.map_err(LogError::at(&self.folder));
+        let synced = synced.map_err(LogError::at_path(&self.folder));
         let ended = write_end(&self.folder, &self.summary);
         let error = self.error.take().or(synced.err()).or(ended.err());
         (self.summary, error)
@@ -201,7 +201,7 @@ fn create(folder: &Path, start: u64) -> Result<File, LogError> {
         .append(true)
         .create_new(true)
         .open(&path)
-        .map_err(LogError::at(&path))
+        .map_err(LogError::at_path(&path))
 }
 
 /// Says that nothing more will come. Readers see all of it or nothing.
@@ -215,5 +215,5 @@ pub(super) fn write_end(folder: &Path, summary: &LogSummary) -> Result<(), LogEr
         file.sync_data()?;
         fs::rename(&part, &path)
     };
-    write().map_err(LogError::at(&path))
+    write().map_err(LogError::at_path(&path))
 }

@@ -36,7 +36,7 @@ impl LogReader {
     }
 
     /// The place of the next byte, to go on from later.
-    pub fn at(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.at
     }
 
@@ -105,14 +105,14 @@ impl LogReader {
         let path = segment_path(&self.folder, start);
         let mut file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(LogError::at(&path))?,
+            file => file.map_err(LogError::at_path(&path))?,
         };
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(self.at - start))
-            .map_err(LogError::at(&path))?;
+            .map_err(LogError::at_path(&path))?;
         file.take(most as u64)
             .read_to_end(&mut bytes)
-            .map_err(LogError::at(&path))?;
+            .map_err(LogError::at_path(&path))?;
         Ok((!bytes.is_empty()).then_some(bytes))
     }
 }
@@ -143,7 +143,7 @@ pub(super) fn end_of(folder: &Path) -> Result<Option<LogSummary>, LogError> {
         Ok(text) => serde_json::from_slice(&text)
             .map(Some)
             .map_err(io::Error::from)
-            .map_err(LogError::at(&path)),
+            .map_err(LogError::at_path(&path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(LogError { path, source }),
     }
@@ -157,7 +157,7 @@ pub(super) fn kept_bytes(folder: &Path) -> Result<(u64, u64), LogError> {
         let length = match fs::metadata(&path) {
             // Given up meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            about => about.map_err(LogError::at(&path))?.len(),
+            about => about.map_err(LogError::at_path(&path))?.len(),
         };
         bytes = start + length;
         kept += length;
@@ -169,7 +169,7 @@ pub(super) fn kept_bytes(folder: &Path) -> Result<(u64, u64), LogError> {
 fn starts(folder: &Path) -> Result<Vec<u64>, LogError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(LogError::at(folder))?,
+        entries => entries.map_err(LogError::at_path(folder))?,
     };
     let start = |entry: fs::DirEntry| {
         entry

@@ -28,11 +28,11 @@ impl CgroupBase {
     pub fn find(instance: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        Self::below(&own_folder(&mounts, &own)?, instance)
+        Self::create_in(&own_folder(&mounts, &own)?, instance)
     }
 
     /// Makes the base below `parent`, a folder of a mounted cgroup file system.
-    pub fn below(parent: &Path, instance: &str) -> Option<Self> {
+    pub fn create_in(parent: &Path, instance: &str) -> Option<Self> {
         let path = parent.join(format!("orch-{}", safe_name(instance)));
         fs::create_dir(&path)
             .or_else(|error| match error.kind() {
@@ -133,7 +133,7 @@ impl RunCgroup {
     /// Living processes, those in cgroups below included.
     pub(super) fn members(&self) -> Vec<Pid> {
         let mut found = Vec::new();
-        self.each(&mut |path| {
+        self.visit_all(&mut |path| {
             let text = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
             found.extend(
                 text.lines()
@@ -157,12 +157,12 @@ impl RunCgroup {
     /// Removes the cgroup and those below. Fails while processes are in it.
     pub(super) fn remove(&self) -> io::Result<()> {
         let mut folders = Vec::new();
-        self.each(&mut |path| folders.push(path.to_owned()));
+        self.visit_all(&mut |path| folders.push(path.to_owned()));
         folders.into_iter().rev().try_for_each(fs::remove_dir)
     }
 
     /// Visits the cgroup and those below it, parents first.
-    fn each(&self, visit: &mut dyn FnMut(&Path)) {
+    fn visit_all(&self, visit: &mut dyn FnMut(&Path)) {
         let mut open = vec![(self.path.clone(), 0)];
         while let Some((path, depth)) = open.pop() {
             visit(&path);
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_no_cgroup_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(CgroupBase::below(folder.path(), "x").is_none());
-        assert!(CgroupBase::below(Path::new("/proc"), "x").is_none());
+        assert!(CgroupBase::create_in(folder.path(), "x").is_none());
+        assert!(CgroupBase::create_in(Path::new("/proc"), "x").is_none());
     }
 }

@@ -30,7 +30,7 @@ pub struct ProcessKey {
 
 impl ProcessKey {
     /// The key of a living process; `None` when there is none of this id.
-    pub fn of(pid: u32) -> Option<Self> {
+    pub fn from_pid(pid: u32) -> Option<Self> {
         let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
         let row = proc_table::row(pid)?;
         Some(Self {
@@ -72,7 +72,7 @@ pub fn end_previous_run(
     let cgroup = existing(confinement)
         .into_iter()
         .find(|cgroup| cgroup.is_named(&safe_name(run)));
-    let mut group = ProcessGroup::of(cgroup, run);
+    let mut group = ProcessGroup::previous(cgroup, run);
     // Its session and group are its own only while it lives, or somebody in them does.
     if let Some(row) = key.and_then(ProcessKey::row) {
         group.set_leader(row);

@@ -76,11 +76,11 @@ impl ProcessGroup {
             Confinement::Cgroup(base) => Some(base.open(run, limits)?),
             Confinement::Scan => None,
         };
-        Ok(Self::of(cgroup, run))
+        Ok(Self::previous(cgroup, run))
     }
 
     /// The group of a run of a previous incarnation.
-    pub(super) fn of(cgroup: Option<RunCgroup>, run: &str) -> Self {
+    pub(super) fn previous(cgroup: Option<RunCgroup>, run: &str) -> Self {
         let assignment = format!("{RUN_VARIABLE}={run}").into_bytes();
         Self {
             cgroup,

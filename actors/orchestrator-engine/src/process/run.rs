@@ -89,7 +89,7 @@ impl RunningAgent {
             .and_then(proc_table::row)
             .expect("a child that is not waited for stays in the table");
         group.set_leader(row);
-        let status = match status.map(SandboxStatus::of).transpose() {
+        let status = match status.map(SandboxStatus::read_from).transpose() {
             Ok(status) => status,
             Err(()) => {
                 let why = sandbox_text(&mut child, output);

@@ -25,7 +25,7 @@ struct StartReport {
 
 impl SandboxStatus {
     /// Waits for the first process; an error when there will be none.
-    pub(super) fn of(pipe: PipeReader) -> Result<Self, ()> {
+    pub(super) fn read_from(pipe: PipeReader) -> Result<Self, ()> {
         let mut pipe = BufReader::new(pipe);
         let mut line = String::new();
         (&mut pipe)

@@ -97,10 +97,10 @@ pub fn prepare(
         .collect();
     let text = serde_json::to_vec(&Plan { scenarios: listed })
         .expect("texts and numbers always serialise");
-    fs::create_dir_all(&plan.reports).map_err(at(&plan.reports))?;
-    fs::create_dir_all(run_folder).map_err(at(run_folder))?;
-    fs::write(&plan.script, SCRIPT).map_err(at(&plan.script))?;
-    fs::write(&plan.plan, text).map_err(at(&plan.plan))?;
+    fs::create_dir_all(&plan.reports).map_err(error_at(&plan.reports))?;
+    fs::create_dir_all(run_folder).map_err(error_at(run_folder))?;
+    fs::write(&plan.script, SCRIPT).map_err(error_at(&plan.script))?;
+    fs::write(&plan.plan, text).map_err(error_at(&plan.plan))?;
     Ok(plan)
 }
 
@@ -109,7 +109,7 @@ fn read_all(
     folder: &Path,
     environment: &Environment,
 ) -> Result<Vec<(String, Scenario)>, PlanError> {
-    let entries = fs::read_dir(folder).map_err(at(folder))?;
+    let entries = fs::read_dir(folder).map_err(error_at(folder))?;
     let is_toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
     let mut paths: Vec<PathBuf> = entries
         .flatten()
@@ -146,7 +146,7 @@ fn read_all(
 
 /// A plain file only: a pipe or a device would be waited for.
 fn bytes(path: &Path) -> Result<Vec<u8>, PlanError> {
-    let data = path.symlink_metadata().map_err(at(path))?;
+    let data = path.symlink_metadata().map_err(error_at(path))?;
     if !data.is_file() || data.len() > MAX_FILE_BYTES {
         let reason = "not a plain file of at most 256 KiB";
         return Err(PlanError::Refused {
@@ -154,10 +154,10 @@ fn bytes(path: &Path) -> Result<Vec<u8>, PlanError> {
             reason,
         });
     }
-    fs::read(path).map_err(at(path))
+    fs::read(path).map_err(error_at(path))
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> PlanError + '_ {
+fn error_at(path: &Path) -> impl FnOnce(io::Error) -> PlanError + '_ {
     move |source| PlanError::Io {
         path: path.to_owned(),
         source,

@@ -37,7 +37,7 @@ pub(super) fn make(
     facts: &CloneConfig,
 ) -> Result<(), WorktreeError> {
     let folder = &worktree.folder;
-    fs::create_dir(folder).map_err(WorktreeError::at(folder))?;
+    fs::create_dir(folder).map_err(WorktreeError::at_path(folder))?;
     let format = if worktree.start.as_str().len() > 40 {
         "sha256"
     } else {
@@ -52,7 +52,7 @@ pub(super) fn make(
     share_objects(&inner, mirror)?;
     let write = |name: &str, text: String| {
         let path = inner.join(name);
-        fs::write(&path, text).map_err(WorktreeError::at(&path))
+        fs::write(&path, text).map_err(WorktreeError::at_path(&path))
     };
     write("packed-refs", references(worktree, facts))?;
     write("HEAD", format!("ref: refs/heads/{}\n", worktree.branch))?;
@@ -114,12 +114,12 @@ pub(super) fn tame(
 /// Objects of the mirror are found in the clone, and of no other repository.
 fn share_objects(inner: &Path, mirror: &ProjectMirror) -> Result<(), WorktreeError> {
     let info = inner.join("objects/info");
-    fs::create_dir_all(&info).map_err(WorktreeError::at(&info))?;
+    fs::create_dir_all(&info).map_err(WorktreeError::at_path(&info))?;
     guard::remove_tree(&info.join("http-alternates"))?;
     let path = info.join("alternates");
     guard::remove_tree(&path)?;
     let text = format!("{}\n", mirror.folder().join("objects").display());
-    fs::write(&path, text).map_err(WorktreeError::at(&path))
+    fs::write(&path, text).map_err(WorktreeError::at_path(&path))
 }
 
 fn config(format: &str, facts: &CloneConfig) -> String {

@@ -42,7 +42,7 @@ pub enum WorktreeError {
 }
 
 impl WorktreeError {
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(super) fn at_path(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io {
             path: path.to_owned(),
             source,

@@ -13,7 +13,9 @@ pub(super) fn real_folder_below(root: &Path, folder: &Path) -> Result<(), Worktr
         path: folder.to_owned(),
         root: root.to_owned(),
     };
-    let real = folder.canonicalize().map_err(WorktreeError::at(folder))?;
+    let real = folder
+        .canonicalize()
+        .map_err(WorktreeError::at_path(folder))?;
     // Canonical, it would be another path if any part of it were a link.
     (real == folder && real.starts_with(root))
         .then_some(())
@@ -26,11 +28,11 @@ pub(super) fn remove_tree(path: &Path) -> Result<(), WorktreeError> {
     let first = remove(path);
     let Err(error) = first else { return Ok(()) };
     if error.kind() != io::ErrorKind::PermissionDenied {
-        return Err(WorktreeError::at(path)(error));
+        return Err(WorktreeError::at_path(path)(error));
     }
     // Its owner may have taken away the right to write to folders.
     open_up(path);
-    remove(path).map_err(WorktreeError::at(path))
+    remove(path).map_err(WorktreeError::at_path(path))
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -81,7 +81,7 @@ impl ReferenceDigest {
 /// Removes everything of a mirror but its objects.
 pub(super) fn clear(folder: &Path) -> Result<(), WorktreeError> {
     guard::remove_tree(&folder.join("objects/info"))?;
-    let entries = fs::read_dir(folder).map_err(WorktreeError::at(folder))?;
+    let entries = fs::read_dir(folder).map_err(WorktreeError::at_path(folder))?;
     for entry in entries
         .flatten()
         .filter(|entry| entry.file_name() != "objects")

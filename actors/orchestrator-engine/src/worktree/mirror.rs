@@ -110,7 +110,7 @@ impl ProjectMirror {
     ///
     /// # Errors
     /// When git cannot run.
-    pub fn has(&self, commit: &CommitSha) -> Result<bool, WorktreeError> {
+    pub fn has_commit(&self, commit: &CommitSha) -> Result<bool, WorktreeError> {
         let object = format!("{commit}^{{commit}}");
         match self.call("cat-file")?.args(["-e", &object]).output() {
             Ok(_) => Ok(true),
@@ -271,7 +271,7 @@ impl ProjectMirror {
         if let Some(known) = known.filter(|known| there(known)) {
             let row = format!("{known} refs/heads/known\n");
             let path = bench.0.join("packed-refs");
-            fs::write(&path, row).map_err(WorktreeError::at(&path))?;
+            fs::write(&path, row).map_err(WorktreeError::at_path(&path))?;
         }
         let fetch = call("fetch").args(FETCH);
         let fetch = fetch.arg(format!("--upload-pack={UPLOAD_PACK}"));
@@ -306,7 +306,7 @@ impl ProjectMirror {
     /// A bare repository of the mirror's format.
     fn make(&self, folder: &Path) -> Result<(), WorktreeError> {
         if !folder.join("HEAD").is_file() {
-            fs::create_dir_all(folder).map_err(WorktreeError::at(folder))?;
+            fs::create_dir_all(folder).map_err(WorktreeError::at_path(folder))?;
             let format = if self.sha256 { "sha256" } else { "sha1" };
             let init = self.git.call(folder, "init").args(["--quiet", "--bare"]);
             init.args([&format!("--object-format={format}")])
@@ -338,7 +338,7 @@ pub(super) fn write_config(inner: &Path, config: &str) -> Result<(), WorktreeErr
         return Ok(());
     }
     guard::remove_tree(&path)?;
-    fs::write(&path, config).map_err(WorktreeError::at(&path))
+    fs::write(&path, config).map_err(WorktreeError::at_path(&path))
 }
 
 /// Points a branch of a repository at a commit, as git does it, without running git there: a lock,
@@ -350,13 +350,13 @@ fn write_reference(inner: &Path, branch: &str, commit: &CommitSha) -> Result<(),
         "the repository keeps its references in tables; the branch is in the mirror only",
     );
     if inner.join("reftable").exists() {
-        return Err(WorktreeError::at(&path)(unsupported));
+        return Err(WorktreeError::at_path(&path)(unsupported));
     }
     let parent = path.parent().unwrap_or(inner);
     // A link on the way is refused before anything is made behind it.
     let real = parent.ancestors().find(|folder| folder.exists());
     guard::real_folder_below(inner, real.unwrap_or(inner))?;
-    fs::create_dir_all(parent).map_err(WorktreeError::at(parent))?;
+    fs::create_dir_all(parent).map_err(WorktreeError::at_path(parent))?;
     let mut lock = path.clone().into_os_string();
     lock.push(".lock");
     let lock = PathBuf::from(lock);
@@ -369,5 +369,5 @@ fn write_reference(inner: &Path, branch: &str, commit: &CommitSha) -> Result<(),
     {
         let _ = fs::remove_file(&lock);
     }
-    written.map_err(WorktreeError::at(&path))
+    written.map_err(WorktreeError::at_path(&path))
 }

@@ -61,8 +61,10 @@ impl Worktrees {
     /// [`WorktreeError::Io`] when one cannot be made.
     pub fn new(git: Git, root: &Path, mirrors: &Path) -> Result<Self, WorktreeError> {
         let made = |folder: &Path| {
-            fs::create_dir_all(folder).map_err(WorktreeError::at(folder))?;
-            folder.canonicalize().map_err(WorktreeError::at(folder))
+            fs::create_dir_all(folder).map_err(WorktreeError::at_path(folder))?;
+            folder
+                .canonicalize()
+                .map_err(WorktreeError::at_path(folder))
         };
         Ok(Self {
             git,
@@ -180,9 +182,9 @@ impl Worktrees {
             repository: self.common_folder(checkout)?,
         };
         let kept = format!("refs/orch/starts/{start}");
-        if !mirror.has(start)? {
+        if !mirror.has_commit(start)? {
             let found = self.fetch_checkout(&mirror, checkout, start.as_str(), &kept)?;
-            if !found || !mirror.has(start)? {
+            if !found || !mirror.has_commit(start)? {
                 return Err(WorktreeError::NoCommit {
                     repository: checkout.to_owned(),
                     revision: start.to_string(),
@@ -203,10 +205,9 @@ impl Worktrees {
             let _ = guard::remove_tree(&worktree.folder);
             if full {
                 let why = format!("No space left on device ({error})");
-                return Err(WorktreeError::at(&worktree.folder)(std::io::Error::new(
-                    std::io::ErrorKind::StorageFull,
-                    why,
-                )));
+                return Err(WorktreeError::at_path(&worktree.folder)(
+                    std::io::Error::new(std::io::ErrorKind::StorageFull, why),
+                ));
             }
             return Err(error);
         }
@@ -229,7 +230,7 @@ impl Worktrees {
     /// The folder of a project: a real one, below the root.
     fn own_parent(&self, folder: &Path) -> Result<(), WorktreeError> {
         let parent = folder.parent().unwrap_or(&self.root);
-        fs::create_dir_all(parent).map_err(WorktreeError::at(parent))?;
+        fs::create_dir_all(parent).map_err(WorktreeError::at_path(parent))?;
         guard::real_folder_below(&self.root, parent)
     }
 
@@ -244,7 +245,9 @@ impl Worktrees {
         if !folder.join("objects").is_dir() {
             return Err(WorktreeError::NoRepository(repository.to_owned()));
         }
-        folder.canonicalize().map_err(WorktreeError::at(repository))
+        folder
+            .canonicalize()
+            .map_err(WorktreeError::at_path(repository))
     }
 
     /// Lays a fresh worktree ready to be made anew elsewhere: its repository as the bundle
@@ -260,7 +263,7 @@ impl Worktrees {
     ) -> Result<(), WorktreeError> {
         clone::bundle(&self.git, worktree, repository)?;
         let from = clone::inner(worktree).join("config");
-        fs::copy(&from, config).map_err(WorktreeError::at(config))?;
+        fs::copy(&from, config).map_err(WorktreeError::at_path(config))?;
         Ok(())
     }
 
@@ -322,7 +325,7 @@ impl Worktree {
     ///
     /// # Errors
     /// When the checkout is none.
-    pub fn known(
+    pub fn find(
         worktrees: &Worktrees,
         repository: &Path,
         purpose: &Purpose,

@@ -54,7 +54,10 @@ fn t4_a_mirror_that_somebody_else_wrote_to_is_made_anew() {
             None,
             "{name}"
         );
-        assert!(!mirror.has(&evil.parse().unwrap()).unwrap(), "{name}");
+        assert!(
+            !mirror.has_commit(&evil.parse().unwrap()).unwrap(),
+            "{name}"
+        );
         assert!(
             mirror
                 .resolve("refs/heads/orch/developer/run-9")

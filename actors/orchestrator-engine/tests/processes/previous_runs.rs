@@ -49,7 +49,7 @@ fn a_process_that_got_the_same_id_is_left_alone() {
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let mark = ProcessKey::of(other.id()).unwrap();
+    let mark = ProcessKey::from_pid(other.id()).unwrap();
     for wrong in [
         ProcessKey {
             started: mark.started - 1,

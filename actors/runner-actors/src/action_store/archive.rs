@@ -44,7 +44,7 @@ impl ActionStore {
     /// # Errors
     /// When one is not in the store or was changed there, or the file cannot be written.
     pub fn export(&self, named: &[ActionReference], to: &Path) -> Result<usize, ActionStoreError> {
-        let _writing = self.begin()?;
+        let _writing = self.acquire_lock()?;
         let lock = self.lock()?;
         let named = named.iter().map(|name| self.name_in(&lock, name));
         let chosen = chosen(&lock, &named.collect::<Vec<_>>())?;
@@ -78,7 +78,7 @@ impl ActionStore {
     /// # Errors
     /// When it is no such archive; what is wrong with one action stops no other.
     pub fn import(&self, from: &Path) -> Result<Vec<ImportedAction>, ActionStoreError> {
-        let _writing = self.begin()?;
+        let _writing = self.acquire_lock()?;
         let exchange = self.exchange()?;
         let lock = unpack(from, &exchange.0)?;
         let inside = self.repositories.elsewhere(&exchange.0.join(MIRRORS));
@@ -101,7 +101,7 @@ impl ActionStore {
         copy(inside, &self.repositories, reference, &commit)?;
         let mirror = self.repositories.mirror(reference.repository())?;
         mirror.tree_size(&commit, self.repositories.tree_limits())?;
-        let new = self.lay_out_anew(reference, &commit)?;
+        let new = self.extract_commit(reference, &commit)?;
         let found = tree_digest(&new)?;
         let added = if found.as_str() == action.tree {
             self.put(reference, action.clone(), &new)
@@ -121,7 +121,7 @@ impl ActionStore {
     /// # Errors
     /// When the lock cannot be read, or the store not be written.
     pub fn remove(&self, reference: &ActionReference) -> Result<bool, ActionStoreError> {
-        let _writing = self.begin()?;
+        let _writing = self.acquire_lock()?;
         let mut lock = self.lock()?;
         let Some(action) = lock.remove(&self.name_in(&lock, reference)) else {
             return Ok(false);

@@ -57,7 +57,7 @@ impl ActionStore {
         Self {
             settings: settings.actions.clone(),
             images: ImageStore::new(&settings.images),
-            repositories: Repositories::below(settings, &mirrors),
+            repositories: Repositories::with_root(settings, &mirrors),
         }
     }
 
@@ -86,7 +86,7 @@ impl ActionStore {
         from: Option<&str>,
     ) -> Result<(LockedAction, LockChange), ActionStoreError> {
         self.check_owner(reference)?;
-        let writing = self.begin()?;
+        let writing = self.acquire_lock()?;
         let (remote, url) = self.remote(reference, from)?;
         let mirror = self.repositories.mirror(reference.repository())?;
         let version = reference.reference();
@@ -101,7 +101,7 @@ impl ActionStore {
         mirror.fetch_files(&remote, &commit, from.as_ref())?;
         // Before anything is laid out: it may be a stranger's.
         mirror.tree_size(&commit, self.repositories.tree_limits())?;
-        let new = self.lay_out_anew(reference, &commit)?;
+        let new = self.extract_commit(reference, &commit)?;
         let locked = LockedAction {
             url,
             commit: commit.as_str().to_owned(),
@@ -140,7 +140,7 @@ impl ActionStore {
     }
 
     /// The commit's files in a new folder, out of the mirror.
-    fn lay_out_anew(
+    fn extract_commit(
         &self,
         reference: &ActionReference,
         commit: &CommitSha,
@@ -148,7 +148,7 @@ impl ActionStore {
         let trees = self.settings.folder.join("trees");
         let new = trees.join(format!("new-{}", uuid::Uuid::new_v4()));
         let mirror = self.repositories.mirror(reference.repository())?;
-        mirror.lay_out(commit, &new).inspect_err(|_| {
+        mirror.extract(commit, &new).inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&new);
         })?;
         Ok(new)
@@ -215,7 +215,7 @@ impl ActionStore {
         let Some(own) = own.filter(|_| reference.is_workflow()) else {
             return reference.clone();
         };
-        let named = reference.on(Some(own));
+        let named = reference.with_server(Some(own));
         let read = named.to_string().parse::<ActionReference>();
         match read.is_ok_and(|read| read == named) {
             true => named,
@@ -244,7 +244,7 @@ impl ActionStore {
     }
 
     /// Makes the folder, for its user only, and waits for another program that changes the store.
-    fn begin(&self) -> Result<std::fs::File, ActionStoreError> {
+    fn acquire_lock(&self) -> Result<std::fs::File, ActionStoreError> {
         use std::os::unix::fs::DirBuilderExt as _;
         let folder = self.settings.folder.join("trees");
         let made = std::fs::DirBuilder::new()

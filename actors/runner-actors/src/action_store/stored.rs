@@ -59,7 +59,7 @@ impl StoredLock {
             return get(&named).or_else(former);
         }
         get(reference).or_else(|| {
-            let bare = reference.on(None);
+            let bare = reference.with_server(None);
             let usual = self.store.server_of(&bare).trim_end_matches('/');
             let own = self.store.repositories.clone_base();
             let own = own.map(|own| own.as_str().trim_end_matches('/'));
@@ -68,7 +68,7 @@ impl StoredLock {
                 None => (usual, Some(usual)),
                 Some(_) => return None,
             };
-            let found = get(&reference.on(other))?;
+            let found = get(&reference.with_server(other))?;
             // Names without a host may have meant another server when they were added. What came
             // out of a folder is what the operator calls so, but for the own forge's.
             let rest = found.url.strip_prefix(server);

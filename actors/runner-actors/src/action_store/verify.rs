@@ -92,7 +92,7 @@ impl ActionStore {
         reference: &ActionReference,
         action: &runner_core::actions::LockedAction,
     ) -> Result<String, ActionStoreError> {
-        let new = self.lay_out_anew(reference, &commit_of(action)?)?;
+        let new = self.extract_commit(reference, &commit_of(action)?)?;
         let digest = tree_digest(&new);
         let _ = std::fs::remove_dir_all(&new);
         Ok(digest?.as_str().to_owned())

@@ -65,7 +65,7 @@ fn i17_artifacts_of_a_repository_have_a_quota_and_their_days() {
         of_repository: 100_000,
         days: 2,
     };
-    let artifacts = ArtifactStore::new(directory.path(), None).within(limits);
+    let artifacts = ArtifactStore::new(directory.path(), None).with_limits(limits);
     let (one, two, fork) = (
         origin("one", false),
         origin("two", false),

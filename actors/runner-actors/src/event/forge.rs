@@ -52,10 +52,16 @@ mod tests {
     #[test]
     fn i17_a_target_is_of_the_base_branch_at_gitea_and_forgejo() {
         let url = "https://forge.example/a/b.git";
-        let made = StoredEvent::made(EventKind::PullRequest, "a/b", "refs/pull/7/head", "1", url);
+        let made = StoredEvent::without_webhook(
+            EventKind::PullRequest,
+            "a/b",
+            "refs/pull/7/head",
+            "1",
+            url,
+        );
         let event = StoredEvent {
             base_branch: Some("release/1".to_owned()),
-            ..made.at(None, Some("main".to_owned()))
+            ..made.with_page(None, Some("main".to_owned()))
         };
         for (configured, sent_by, forge, branch) in [
             (Forge::Gitea, None, Forge::Gitea, "release/1"),

@@ -87,7 +87,7 @@ impl ImageStore {
         from: &Path,
         shown: &str,
     ) -> Result<AddedImage, ImageStoreError> {
-        let _writing = self.begin()?;
+        let _writing = self.acquire_lock()?;
         let scratch = Scratch::new(&self.settings.folder)?;
         let folder = source::folder_of(from, &scratch.0)?;
         let found = source::read(&folder, reference)?;
@@ -147,7 +147,7 @@ impl ImageStore {
     /// # Errors
     /// When there is no such name, or the store cannot be written.
     pub fn remove(&self, reference: &ImageReference) -> Result<(), ImageStoreError> {
-        let _writing = self.begin()?;
+        let _writing = self.acquire_lock()?;
         let mut lock = self.lock()?;
         if lock.remove(reference).is_none() {
             return Err(ImageStoreError::Unknown(reference.familiar()));
@@ -238,7 +238,7 @@ impl ImageStore {
     fn stored(&self, image: &LockedImage) -> Result<StoredImage, ImageStoreError> {
         let path = self.blob(&image.manifest);
         let bytes = fs::read(&path).map_err(ImageStoreError::io(&path))?;
-        same(&digest_of(&bytes), &image.manifest)?;
+        check_digest(&digest_of(&bytes), &image.manifest)?;
         serde_json::from_slice(&bytes)
             .map_err(|error| ImageStoreError::image(&path)(OciError(error.to_string())))
     }
@@ -254,7 +254,7 @@ impl ImageStore {
                 count => hasher.update(&buffer[..count]),
             }
         }
-        same(
+        check_digest(
             &format!("sha256:{}", hex::encode(hasher.finalize())),
             digest,
         )
@@ -339,7 +339,7 @@ impl ImageStore {
     }
 
     /// Waits for another program that changes the store.
-    fn begin(&self) -> Result<File, ImageStoreError> {
+    fn acquire_lock(&self) -> Result<File, ImageStoreError> {
         self.make_folders()?;
         let path = self.settings.folder.join("writing");
         let opened = File::create(&path).and_then(|file| file.lock().map(|()| file));
@@ -355,7 +355,7 @@ impl ImageStore {
     }
 }
 
-fn same(found: &str, wanted: &str) -> Result<(), ImageStoreError> {
+fn check_digest(found: &str, wanted: &str) -> Result<(), ImageStoreError> {
     if found == wanted {
         return Ok(());
     }

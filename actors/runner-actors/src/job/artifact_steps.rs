@@ -253,7 +253,7 @@ impl StepRunner<'_> {
             Ok(wanted) => wanted,
             Err(reason) => return StepResult::error(reason),
         };
-        self.say_absent(ids, &all).await;
+        self.log_absent(ids, &all).await;
         // One that is named lies in the folder itself; since release 5 one that is alone, too.
         let is_alone = wanted.len() == 1 && (!ids.is_empty() || is_release_since(uses, 5));
         let is_one = !name.is_empty() || is_alone;
@@ -296,7 +296,7 @@ impl StepRunner<'_> {
     }
 
     /// Says which of the numbers there are none of.
-    async fn say_absent(&self, ids: &str, all: &[Artifact]) {
+    async fn log_absent(&self, ids: &str, all: &[Artifact]) {
         let mut absent = numbers(ids).unwrap_or_default();
         absent.retain(|id| all.iter().all(|stored| stored.id() != *id));
         if !absent.is_empty() {

@@ -125,7 +125,7 @@ impl<'a> BackgroundSteps<'a> {
         loop {
             tokio::select! {
                 done = &mut work => return done,
-                Some((index, ended)) = self.running.next() => self.note_end(index, ended),
+                Some((index, ended)) = self.running.next() => self.record_end(index, ended),
             }
         }
     }
@@ -149,7 +149,7 @@ impl<'a> BackgroundSteps<'a> {
         })
     }
 
-    fn note_end(&mut self, index: usize, ended: EndedStep<'a>) {
+    fn record_end(&mut self, index: usize, ended: EndedStep<'a>) {
         self.steps[index].ended = Some(Box::new(ended));
     }
 
@@ -168,7 +168,7 @@ impl<'a> BackgroundSteps<'a> {
             let Some((index, ended)) = self.running.next().await else {
                 return;
             };
-            self.note_end(index, ended);
+            self.record_end(index, ended);
         }
     }
 
@@ -240,7 +240,7 @@ async fn run_beside<'a>(
         slot = slots.acquire() => slot.ok(),
         _ = cancel.wait_for(|cancelled| *cancelled) => None,
     };
-    let record = runner.begin_step(&name).await;
+    let record = runner.start_step(&name).await;
     let failed_before = frame.failed;
     let (result, forgiven) = match slot {
         Some(_) => runner.judged_step(step, &mut frame, 0).await,
@@ -272,7 +272,7 @@ impl<'a> StepRunner<'a> {
             None if !places.is_empty() => format!("{verb} {}", background.names(&places)),
             _ => self.step_name(step, frame),
         };
-        let record = self.begin_step(&name).await;
+        let record = self.start_step(&name).await;
         let failed_before = frame.failed;
         let is_cancel = matches!(step.work, StepKind::Cancel(_));
         if is_cancel {
@@ -305,7 +305,7 @@ impl<'a> StepRunner<'a> {
         if !left.is_empty() {
             self.number += 1;
             let record = self
-                .begin_step("Wait for all steps in the background")
+                .start_step("Wait for all steps in the background")
                 .await;
             let failed_before = frame.failed;
             let result = self.wait_for(&left, false, frame, background).await;

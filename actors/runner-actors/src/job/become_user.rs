@@ -48,7 +48,7 @@ impl StepRunner<'_> {
         let workspace = self.folders.workspace.as_str();
         let argv = ["sh", "-c", LOOK_UP, "sh", name, WORKSPACE, workspace];
         let exit = self.command(argv.map(str::to_owned).to_vec()).await;
-        let found = StepUser::of(name, &exit.commands.outputs);
+        let found = StepUser::from_outputs(name, &exit.commands.outputs);
         let user = match (exit.end, found) {
             (StepEnd::Exited(0), Some(user)) => user,
             (StepEnd::Exited(4), _) => {
@@ -71,7 +71,7 @@ impl StepRunner<'_> {
     }
 
     /// A step's own command begins: what was put there for it is the user's.
-    pub(super) async fn give_to_user(&mut self) -> Result<(), ProcessExit> {
+    pub(super) async fn chown_to_user(&mut self) -> Result<(), ProcessExit> {
         let machine = self.machine;
         let Some(user) = machine.user.get() else {
             return Ok(());

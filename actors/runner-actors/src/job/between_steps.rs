@@ -89,7 +89,7 @@ impl StepRunner<'_> {
             name: String::new(),
             snapshot,
             bytes,
-            shell: shell.environment(&self.secrets.known(), with_secrets),
+            shell: shell.environment(&self.secrets.snapshot(), with_secrets),
             position,
             planned: self.planned_steps,
             state: JobState {
@@ -104,7 +104,7 @@ impl StepRunner<'_> {
                 caches: self.caches.clone(),
                 node_actions: self.node_actions.clone(),
                 containers: self.containers.clone(),
-                secrets: self.secrets.known(),
+                secrets: self.secrets.snapshot(),
                 forge_token: self.forge_token.clone(),
                 records: self.records.clone(),
             },
@@ -131,7 +131,12 @@ impl StepRunner<'_> {
     }
 
     /// Takes up what the job was at a checkpoint; `frame` is a new one's. The VM is there already.
-    pub(super) async fn take_up(&mut self, from: &str, checkpoint: &Checkpoint, frame: &mut Frame) {
+    pub(super) async fn restore_checkpoint(
+        &mut self,
+        from: &str,
+        checkpoint: &Checkpoint,
+        frame: &mut Frame,
+    ) {
         let mut taken = self.checkpoints.taken.iter();
         let later = taken.position(|taken| taken.step > checkpoint.step);
         if let Some(later) = later {

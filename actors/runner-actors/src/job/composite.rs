@@ -67,7 +67,7 @@ pub(super) fn inner_frame(
         };
         inputs.set(name, Value::text(text));
     }
-    let path = folders.seen(&action.location.path(&action.directory));
+    let path = folders.to_step_path(&action.location.path(&action.directory));
     let stored = action.location.stored();
     let mut contexts = outer.contexts.clone();
     contexts.set(Context::Inputs, Value::Object(Arc::new(inputs)));

@@ -122,10 +122,10 @@ pub(crate) async fn execute(
     let exec = match machine.vmm.exec(&machine.id, &request).await {
         Ok(exec) => exec,
         // The manager takes no such command: nothing has happened to the machine.
-        Err(VmmError::Refused(reason)) => return ProcessExit::of(StepEnd::Error, reason),
+        Err(VmmError::Refused(reason)) => return ProcessExit::from_end(StepEnd::Error, reason),
         Err(error) => return lost(&error),
     };
-    let (known, version) = (secrets.known(), secrets.version());
+    let (known, version) = (secrets.snapshot(), secrets.version());
     let mut sink = OutputSink {
         streams: [
             OutputParser::new(LineKind::Out, &known, unsecure).showing_debug(debug),
@@ -193,7 +193,7 @@ async fn end_of(
             if report.state == ExecState::TimedOut {
                 let _ = machine.vmm.kill(&machine.id, exec).await;
             }
-            ended(&report)
+            step_end(&report)
         }
         Some(Err(error)) => {
             let ProcessExit { end, reason, .. } = lost(&error);
@@ -216,7 +216,7 @@ fn overdue_report() -> ExecReport {
     }
 }
 
-fn ended(report: &ExecReport) -> (StepEnd, Option<String>) {
+fn step_end(report: &ExecReport) -> (StepEnd, Option<String>) {
     let known = report.reason.clone();
     match (report.state, report.exit_code, report.signal) {
         (ExecState::Exited, Some(code), _) => {
@@ -249,11 +249,11 @@ fn ended(report: &ExecReport) -> (StepEnd, Option<String>) {
 }
 
 fn lost(error: &VmmError) -> ProcessExit {
-    ProcessExit::of(StepEnd::Lost, error.to_string())
+    ProcessExit::from_end(StepEnd::Lost, error.to_string())
 }
 
 impl ProcessExit {
-    fn of(end: StepEnd, reason: String) -> Self {
+    fn from_end(end: StepEnd, reason: String) -> Self {
         Self {
             end,
             reason: Some(reason),
@@ -344,7 +344,7 @@ impl OutputSink<'_> {
 
     fn mask_new(&mut self) {
         self.version = self.secrets.version();
-        let known = self.secrets.known();
+        let known = self.secrets.snapshot();
         for stream in &mut self.streams {
             stream.mask(&known);
         }
@@ -446,12 +446,12 @@ mod tests {
             dropped_bytes: 0,
         };
         let nowhere = "the folder /workspace/nope does not exist";
-        let (end, reason) = ended(&report(ExecState::NotStarted, Some(nowhere)));
+        let (end, reason) = step_end(&report(ExecState::NotStarted, Some(nowhere)));
         assert_eq!((end, reason.as_deref()), (StepEnd::Error, Some(nowhere)));
         use runner_core::state::Conclusion;
         assert_eq!(end.conclusion(true), Conclusion::Success);
         assert_eq!(end.conclusion(false), Conclusion::Failure);
-        let (end, reason) = ended(&report(ExecState::Lost, Some("the VM is gone: killed")));
+        let (end, reason) = step_end(&report(ExecState::Lost, Some("the VM is gone: killed")));
         assert_eq!(end, StepEnd::Lost);
         assert!(reason.unwrap().contains("the VM is gone"));
     }

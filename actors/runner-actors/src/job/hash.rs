@@ -17,7 +17,7 @@ pub(super) fn hash_files(roots: &[CheckedOut], patterns: &[String]) -> Result<St
     let mut files: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for (folder, root) in roots {
         let mut found = Vec::new();
-        below(root, Path::new(""), &mut found).map_err(|error| error.to_string())?;
+        collect_files(root, Path::new(""), &mut found).map_err(|error| error.to_string())?;
         // What was there before has made room.
         files.retain(|path, _| !path.starts_with(folder));
         files.extend(
@@ -111,13 +111,13 @@ pub(super) fn relative(pattern: &str) -> String {
 }
 
 /// Files below a directory, relative to it, and links to files of it; `.git` is left out.
-fn below(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn collect_files(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(root.join(directory))? {
         let entry = entry?;
         let path = directory.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() && entry.file_name() != ".git" {
-            below(root, &path, files)?;
+            collect_files(root, &path, files)?;
         } else if kind.is_file() || (kind.is_symlink() && stays_below(root, &path)) {
             files.push(path);
         }

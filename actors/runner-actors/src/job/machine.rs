@@ -101,7 +101,7 @@ impl Machine {
                         );
                         log.info(0, &text).await;
                     }
-                    return Ok(Self::of(vm, None));
+                    return Ok(Self::new(vm, None));
                 }
                 Err(none) if none.is_temporary => return Err(none),
                 Err(none) => {
@@ -114,10 +114,10 @@ impl Machine {
             }
         }
         let asked = request.vm.ask_until(&request.machine, deadline, told).await;
-        asked.map(|vm| Self::of(vm, None))
+        asked.map(|vm| Self::new(vm, None))
     }
 
-    fn of(vm: HeldVm, taken: Option<TakenVm>) -> Self {
+    fn new(vm: HeldVm, taken: Option<TakenVm>) -> Self {
         Self {
             vmm: vm.vmm.clone(),
             id: vm.id.clone(),
@@ -156,13 +156,13 @@ impl Machine {
     }
 
     /// Leaves the VM as it is, with the lease that somebody else has given it.
-    pub(crate) fn leave(self) {
-        self.vm.leave();
+    pub(crate) fn detach(self) {
+        self.vm.detach();
     }
 
     /// Gives the VM back.
-    pub(crate) async fn give_back(self) {
-        self.vm.give_back().await;
+    pub(crate) async fn release(self) {
+        self.vm.release().await;
     }
 }
 
@@ -185,7 +185,7 @@ impl MachineRequest {
     ///
     /// # Errors
     /// Why the job cannot have it, for its log.
-    pub(crate) async fn take_up(
+    pub(crate) async fn resume(
         &self,
         taken: TakenVm,
         checkpoint: &Checkpoint,
@@ -203,7 +203,7 @@ impl MachineRequest {
         machine.vm.mem_mib = Some(u32::try_from(job.memory_mib).unwrap_or(u32::MAX));
         let known = (job.vm.clone(), job.isolation);
         let vm = HeldVm::take_over(hosts, index, known, (&machine, &self.vm.repository));
-        let machine = Machine::of(vm, Some(taken));
+        let machine = Machine::new(vm, Some(taken));
         let (vmm, id) = (&machine.vmm, &machine.id);
         let restored = async {
             vmm.lease(id, LEASE.as_secs()).await?;
@@ -212,7 +212,7 @@ impl MachineRequest {
         match restored.await {
             Ok(()) => Ok(machine),
             Err(error) => {
-                machine.give_back().await;
+                machine.release().await;
                 Err(error.to_string())
             }
         }

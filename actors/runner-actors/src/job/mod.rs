@@ -129,7 +129,7 @@ pub(crate) async fn run_job(
         .allocated(machine.id.clone(), machine.recorded_host(), isolation)
         .await
     {
-        machine.give_back().await;
+        machine.release().await;
         return JobReport::lost("that it begins could not be stored".to_owned());
     }
     let minutes = request.instance.timeout_minutes;
@@ -138,7 +138,7 @@ pub(crate) async fn run_job(
     let mut runner = StepRunner::new(&request, &machine, &log, ended, events, resumed.as_ref());
     let steps = Box::pin(runner.run(resumed.as_ref()));
     let overdue = format!("the job took longer than its {minutes} minutes");
-    let mut report = within(limit, steps, (&end, cancel), (&log, &overdue)).await;
+    let mut report = run_within_limit(limit, steps, (&end, cancel), (&log, &overdue)).await;
     // Statuses and pages show it too.
     report.reason = report.reason.map(|reason| log.secrets().mask(&reason));
     let shell = runner.shell_environment();
@@ -150,7 +150,7 @@ pub(crate) async fn run_job(
     if keeps(&request, &report) {
         keep(&request, machine, shell, checkpoints, &log).await;
     } else {
-        machine.give_back().await;
+        machine.release().await;
     }
     log.store().await;
     report.under_way = Some(Arc::new(under_way));
@@ -174,7 +174,7 @@ fn wanted_machine(request: &JobRequest) -> MachineRequest {
 
 /// Runs the steps for no longer than the job may take. One that takes longer is cancelled: what
 /// says `always()` or `cancelled()`, and what runs after the steps, gets a little more time.
-async fn within(
+async fn run_within_limit(
     limit: Duration,
     steps: impl Future<Output = JobReport>,
     (end, mut cancel): (&watch::Sender<bool>, watch::Receiver<bool>),
@@ -248,7 +248,7 @@ async fn machine_of(
         };
         match request.admission.admit() {
             Some(under_way) => return Ok((machine, None, under_way)),
-            None => machine.give_back().await,
+            None => machine.release().await,
         }
     }
 }
@@ -305,11 +305,11 @@ async fn keep(
     };
     match request.kept.keep(&machine.vmm, job).await {
         Ok(text) => {
-            machine.leave();
+            machine.detach();
             log.info(0, &text).await;
         }
         Err(reason) => {
-            machine.give_back().await;
+            machine.release().await;
             let text = format!("its VM is not kept: {reason}");
             log.line(0, LineKind::Warning, &text).await;
         }

@@ -77,7 +77,7 @@ impl StepRunner<'_> {
             NativeAction::CacheSave => self.save_now(inputs).await,
             NativeAction::Setup(tool) => self.setup(tool, uses, step).await,
         };
-        self.machine.user.note_foreign();
+        self.machine.user.record_root_files();
         result
     }
 
@@ -222,7 +222,7 @@ impl StepRunner<'_> {
         let own = self.scopes().swap_remove(0);
         let stored = of_paths(paths, key, &self.folders);
         let (of, scope, named) = (caches.clone(), own.clone(), stored.clone());
-        let has = blocking(move || of.has(&scope, &named)).await;
+        let has = blocking(move || of.contains(&scope, &named)).await;
         if has.map_err(|error| StepResult::error(format!("caches cannot be read: {error}")))? {
             return Ok(format!("the cache {key} exists already"));
         }

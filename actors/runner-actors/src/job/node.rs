@@ -37,7 +37,7 @@ enum PreStage<'a> {
 }
 
 impl<'a> PreStage<'a> {
-    fn of(work: &'a StepKind) -> Option<Self> {
+    fn from_kind(work: &'a StepKind) -> Option<Self> {
         match work {
             StepKind::Node(action) => {
                 action.location.stored()?;
@@ -122,7 +122,7 @@ impl StepRunner<'_> {
                         Err(_) => None,
                     }
                 }
-                work => match PreStage::of(work) {
+                work => match PreStage::from_kind(work) {
                     Some(stage) => self.pre_step(step, &stage, frame).await,
                     None => None,
                 },
@@ -147,11 +147,11 @@ impl StepRunner<'_> {
             return None;
         }
         let name = self.step_name(step, frame);
-        self.note_decision(&contexts, |contexts| {
+        self.record_decision(&contexts, |contexts| {
             holds_as_written(condition, contexts) == Ok(true)
         });
         self.number += 1;
-        let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
+        let record = self.start_step(&format!("Pre {}", plain(&name))).await;
         let roots = self.checked_out();
         let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let input = match stage {
@@ -207,12 +207,12 @@ impl StepRunner<'_> {
             if holds == Ok(false) {
                 continue;
             }
-            self.note_decision(&contexts, |contexts| {
+            self.record_decision(&contexts, |contexts| {
                 holds_as_written(condition, contexts) == Ok(true)
             });
             self.number += 1;
             let name = format!("Post {}", plain(&post.name));
-            let record = self.begin_step(&name).await;
+            let record = self.start_step(&name).await;
             let result = match holds {
                 Ok(_) => {
                     let input = self.post_input(&post, frame).await;
@@ -244,7 +244,7 @@ impl StepRunner<'_> {
             name: self.step_name(step, frame),
             action: PostAction::Node(action.clone()),
             step: step.clone(),
-            within: PostStep::within(frame),
+            within: PostStep::kept_frame(frame),
             input: input.clone(),
         };
         self.node_actions.keep(post);
@@ -331,7 +331,7 @@ impl StepRunner<'_> {
         let mut input = StageInput {
             owner: ProcessOwner {
                 id: step.action_name.clone(),
-                action_path: location.map(|at| self.folders.seen(&at.path(directory))),
+                action_path: location.map(|at| self.folders.to_step_path(&at.path(directory))),
                 action: stored.cloned(),
                 env: frame.env.clone(),
             },
@@ -451,7 +451,7 @@ impl StepRunner<'_> {
     }
 
     /// Says what a job lacks that is no reason to refuse it.
-    pub(super) async fn say_notes(&self) {
+    pub(super) async fn log_notes(&self) {
         let planned = &self.request.plan.jobs[self.request.job];
         let empty = planned.token_defaults.iter();
         let empty = empty.filter(|_| !self.has_token());

@@ -37,7 +37,7 @@ pub(super) struct PostStep {
 
 impl PostStep {
     /// The steps that a step stands among, as far as they are to be kept.
-    pub(super) fn within(frame: &Frame) -> Option<Frame> {
+    pub(super) fn kept_frame(frame: &Frame) -> Option<Frame> {
         frame.action_path.is_some().then(|| frame.clone())
     }
 

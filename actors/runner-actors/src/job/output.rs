@@ -116,7 +116,7 @@ impl OutputParser {
                 self.show(part, output);
             } else {
                 self.held.extend_from_slice(part);
-                self.look(ends, output);
+                self.classify_line(ends, output);
             }
             self.is_plain &= !ends;
         }
@@ -125,13 +125,13 @@ impl OutputParser {
     /// The stream has ended.
     pub(crate) fn finish(&mut self, output: &mut StepOutput) {
         if !self.held.is_empty() {
-            self.look(true, output);
+            self.classify_line(true, output);
         }
         self.flush(output);
     }
 
     /// Looks at how the open line begins: whether it is a command, none, or nobody knows yet.
-    fn look(&mut self, ends: bool, output: &mut StepOutput) {
+    fn classify_line(&mut self, ends: bool, output: &mut StepOutput) {
         let may_be = may_be_command(&self.held);
         if may_be && !ends && self.held.len() < MAX_COMMAND_BYTES {
             return;
@@ -228,7 +228,7 @@ impl OutputParser {
             }
         };
         let text = self.secrets.mask(&text);
-        output.lines.extend(shown(kind, &text));
+        output.lines.extend(split_lines(kind, &text));
     }
 }
 
@@ -241,7 +241,7 @@ fn may_be_command(begun: &[u8]) -> bool {
 }
 
 /// A text of several lines as lines of one kind, none longer than lines are; a title stays one.
-fn shown(kind: LineKind, text: &str) -> Vec<(LineKind, String)> {
+fn split_lines(kind: LineKind, text: &str) -> Vec<(LineKind, String)> {
     let mut lines = Vec::new();
     for line in text.trim_end_matches(['\r', '\n']).split('\n') {
         let mut rest = clean(line);

@@ -92,7 +92,7 @@ impl StepRunner<'_> {
         let (mut argv, mut env) = (argv, env);
         let user = self.machine.user.get().filter(|_| within.is_none());
         if let Some(user) = user {
-            if let Err(exit) = self.give_to_user().await {
+            if let Err(exit) = self.chown_to_user().await {
                 return StepResult::lost(exit.reason.unwrap_or_default());
             }
             argv = user.command(argv);
@@ -157,7 +157,7 @@ impl StepRunner<'_> {
         }
         for (name, value) in env {
             if env_file::is_refused(&name) {
-                self.note_refused("set-env", &name).await;
+                self.log_refused("set-env", &name).await;
             } else if !env_file::is_reserved(&name) && !self.is_of_forges(&name) {
                 set(&mut self.env, (name, value));
             }
@@ -168,7 +168,7 @@ impl StepRunner<'_> {
     }
 
     /// An error is noted, and the step goes on, as on GitHub.
-    async fn note_refused(&self, what: &str, name: &str) {
+    async fn log_refused(&self, what: &str, name: &str) {
         let text = format!("{what}: {name} cannot be set for later steps");
         self.log.error(self.number, &text).await;
     }
@@ -330,7 +330,7 @@ impl StepRunner<'_> {
             "env" => {
                 let written = env_file::parse_env(bytes).map_err(wrong("GITHUB_ENV"))?;
                 for name in &written.refused {
-                    self.note_refused("GITHUB_ENV", name).await;
+                    self.log_refused("GITHUB_ENV", name).await;
                 }
                 for pair in written.pairs {
                     if !self.is_of_forges(&pair.0) {

@@ -37,7 +37,7 @@ impl JobSecrets {
     }
 
     /// Those that are known now.
-    pub(super) fn known(&self) -> Secrets {
+    pub(super) fn snapshot(&self) -> Secrets {
         self.0.borrow().secrets.clone()
     }
 

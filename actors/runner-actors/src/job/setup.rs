@@ -168,7 +168,7 @@ impl StepRunner<'_> {
             false => choose(&version.requirement, all),
         };
         let found = found.ok_or_else(|| absent(tool, &version.text, all))?;
-        self.note_choice(tool, version, found, step).await;
+        self.record_choice(tool, version, found, step).await;
         if tool.command == "rustc" {
             let is_newest = is_newest(version, step);
             let rust = is_newest.then(|| (uses.to_owned(), found.says.clone()));
@@ -314,7 +314,7 @@ impl StepRunner<'_> {
         }
     }
 
-    async fn note_choice(
+    async fn record_choice(
         &self,
         tool: SetupTool,
         version: &WantedVersion,

@@ -50,7 +50,7 @@ impl StepRunner<'_> {
     }
 
     /// From now on what runs has no more than this; gives the deadline that was kept before.
-    pub(super) fn begin_limit(&mut self, limit: Option<Duration>) -> Option<Instant> {
+    pub(super) fn start_limit(&mut self, limit: Option<Duration>) -> Option<Instant> {
         let around = self.deadline;
         let own = limit.map(|limit| Instant::now() + limit);
         self.deadline = around.into_iter().chain(own).min();
@@ -65,7 +65,7 @@ impl StepRunner<'_> {
 }
 
 /// The work, or that it took too long.
-pub(super) async fn within(
+pub(super) async fn run_within_limit(
     limit: Option<Duration>,
     work: impl Future<Output = StepResult>,
 ) -> StepResult {

@@ -1,6 +1,6 @@
 //! What is told, recorded and logged of a step of the job.
 
-use runner_core::shown::{shown_name, shown_reason};
+use runner_core::truncation::{truncate_name, truncate_reason};
 use runner_core::state::{Conclusion, StepEnd};
 
 use super::checkpoint::DoneStep;
@@ -30,8 +30,8 @@ impl StepRunner<'_> {
 
     /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
     /// before that is stored.
-    pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
-        let name = shown_name(&self.secrets.mask(name));
+    pub(super) async fn start_step(&mut self, name: &str) -> StepRecord {
+        let name = truncate_name(&self.secrets.mask(name));
         let record = StepRecord {
             number: self.number,
             name: name.clone(),
@@ -73,7 +73,7 @@ impl StepRunner<'_> {
         record.reason = result
             .reason
             .as_deref()
-            .map(|reason| shown_reason(&self.secrets.mask(reason)));
+            .map(|reason| truncate_reason(&self.secrets.mask(reason)));
         record.summary = result
             .summary
             .as_deref()

@@ -122,7 +122,7 @@ fn folders(request: &JobRequest) -> JobFolders {
     let is_user = user.is_some_and(|name| name != "root");
     match is_user && request.plan.jobs[request.job].job.container.is_none() {
         true => JobFolders::hosted(&request.event.repository),
-        false => JobFolders::usual(),
+        false => JobFolders::for_root(),
     }
 }
 
@@ -303,13 +303,13 @@ impl<'a> StepRunner<'a> {
     /// What a shell in the machine is to begin with.
     pub(super) fn shell_environment(&mut self) -> ShellEnvironment {
         let with_secrets = self.request.kept.shows_secrets();
-        std::mem::take(&mut self.shell).environment(&self.secrets.known(), with_secrets)
+        std::mem::take(&mut self.shell).environment(&self.secrets.snapshot(), with_secrets)
     }
 
     /// Notes what was known of a cancellation when a step or stage was decided on, and whether its
     /// condition holds once the job is cancelled. A cancellation that comes while its files are on
     /// their way ends it too.
-    pub(super) fn note_decision(
+    pub(super) fn record_decision(
         &mut self,
         contexts: &Contexts,
         holds: impl FnOnce(&Contexts) -> bool,

@@ -23,7 +23,7 @@ pub(super) struct MachineUser {
 
 impl StepUser {
     /// Of what a machine has said of it: `uid`, `gid`, `home`.
-    pub(super) fn of(name: &str, outputs: &[(String, String)]) -> Option<Self> {
+    pub(super) fn from_outputs(name: &str, outputs: &[(String, String)]) -> Option<Self> {
         let value = |wanted: &str| {
             let mut named = outputs.iter().filter(|(name, _)| name == wanted);
             named.next().map(|(_, value)| value.clone())
@@ -84,7 +84,7 @@ impl MachineUser {
     pub(super) fn set(&self, user: StepUser) {
         // Nobody else sets it.
         let _ = self.known.set(user);
-        self.note_foreign();
+        self.record_root_files();
     }
 
     /// Whether files were put there as root since this was last asked.
@@ -98,7 +98,7 @@ impl MachineUser {
     }
 
     /// Files were put there as root.
-    pub(super) fn note_foreign(&self) {
+    pub(super) fn record_root_files(&self) {
         self.has_foreign.store(true, Ordering::Relaxed);
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     fn i17_a_step_is_the_user_of_its_machine() {
         let outputs = [("uid", "1001"), ("gid", "1002"), ("home", "/home/runner")];
         let outputs = outputs.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let user = StepUser::of("runner", &outputs).unwrap();
+        let user = StepUser::from_outputs("runner", &outputs).unwrap();
         let argv = user.command(vec!["bash".to_owned(), "-c".to_owned()]);
         assert_eq!(
             argv.join(" "),
@@ -121,6 +121,6 @@ mod tests {
         user.add_to(&mut env);
         assert_eq!(env["HOME"], "/home/runner");
         assert_eq!((&*env["USER"], &*env["LOGNAME"]), ("own", "runner"));
-        assert_eq!(StepUser::of("runner", &outputs[..2]), None);
+        assert_eq!(StepUser::from_outputs("runner", &outputs[..2]), None);
     }
 }

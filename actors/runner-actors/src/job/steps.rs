@@ -39,11 +39,11 @@ impl<'a> StepRunner<'a> {
         self.has_commit = begins_with_commit(steps, request.workspace);
         let mut frame = self.first_frame();
         let first = match resumed {
-            Some(resumed) => match self.begin_within(resumed, steps, &mut frame).await {
+            Some(resumed) => match self.resume_job(resumed, steps, &mut frame).await {
                 Ok(first) => first,
                 Err(report) => return report,
             },
-            None => match self.begin(steps, &mut frame).await {
+            None => match self.prepare(steps, &mut frame).await {
                 Ok(()) => 0,
                 Err(report) => return report,
             },
@@ -71,13 +71,13 @@ impl<'a> StepRunner<'a> {
             if result.end == StepEnd::Lost {
                 return lost_job(result);
             }
-            self.note_failure(&result, &frame, &mut first_failure);
+            self.record_failure(&result, &frame, &mut first_failure);
         }
         if let Some(result) = self.end_background(&mut frame, &mut background).await {
             if result.end == StepEnd::Lost {
                 return lost_job(result);
             }
-            self.note_failure(&result, &frame, &mut first_failure);
+            self.record_failure(&result, &frame, &mut first_failure);
         }
         if let Some(lost) = Box::pin(self.post_steps(&mut frame)).await {
             return lost_job(lost);
@@ -91,7 +91,7 @@ impl<'a> StepRunner<'a> {
     }
 
     /// Remembers the first failure that fails the job.
-    fn note_failure(&mut self, result: &StepResult, frame: &Frame, first: &mut Option<String>) {
+    fn record_failure(&mut self, result: &StepResult, frame: &Frame, first: &mut Option<String>) {
         if result.end.outcome() != Conclusion::Failure || !frame.failed {
             return;
         }
@@ -102,7 +102,7 @@ impl<'a> StepRunner<'a> {
     }
 
     /// Everything before the first step.
-    async fn begin(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobReport> {
+    async fn prepare(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobReport> {
         if let Err(reason) = self.fill_workspace().await {
             return Err(self.cannot_begin(JobEnd::Lost, reason).await);
         }
@@ -113,7 +113,7 @@ impl<'a> StepRunner<'a> {
         if let Err(reason) = self.become_user().await {
             return Err(self.cannot_begin(JobEnd::Usual, reason).await);
         }
-        self.say_notes().await;
+        self.log_notes().await;
         self.trust_forge().await;
         if let Err(reason) = self.start_containers(steps, frame).await {
             let reason = self.secrets.mask(&reason);
@@ -127,7 +127,7 @@ impl<'a> StepRunner<'a> {
     }
 
     /// The place of the first step that is run in a VM that has gone back.
-    async fn begin_within(
+    async fn resume_job(
         &mut self,
         resumed: &ResumedVm,
         steps: &[PlannedStep],
@@ -139,7 +139,8 @@ impl<'a> StepRunner<'a> {
             self.log.error(0, reason).await;
             return Err(JobReport::failed(JobEnd::Usual, reason.to_owned()));
         };
-        self.take_up(&resumed.run, &resumed.checkpoint, frame).await;
+        self.restore_checkpoint(&resumed.run, &resumed.checkpoint, frame)
+            .await;
         if let Err(reason) = self.become_user().await {
             self.log.error(0, &reason).await;
             return Err(JobReport::failed(JobEnd::Usual, reason));
@@ -226,7 +227,7 @@ impl<'a> StepRunner<'a> {
     /// A step of the job itself: told, recorded, logged.
     async fn top_step(&mut self, step: &PlannedStep, frame: &mut Frame) -> StepResult {
         let name = self.step_name(step, frame);
-        let record = self.begin_step(&name).await;
+        let record = self.start_step(&name).await;
         let failed_before = frame.failed;
         let result = Box::pin(self.step(step, frame, 0)).await;
         self.end_step(record, result, frame, failed_before).await
@@ -333,7 +334,7 @@ impl<'a> StepRunner<'a> {
             Err(error) => return StepResult::error(error.to_string()),
         };
         let contexts = self.contexts_of(step, frame, &own, None);
-        self.note_decision(&contexts, |contexts| {
+        self.record_decision(&contexts, |contexts| {
             prepare::runs(step, contexts, Some(&hash)) == Ok(true)
         });
         match prepare::runs(step, &contexts, Some(&hash)) {
@@ -377,7 +378,7 @@ impl<'a> StepRunner<'a> {
             StepKind::Composite(action) => {
                 // The step itself is no work.
                 self.counters.uncount_step();
-                let around = self.begin_limit(limit);
+                let around = self.start_limit(limit);
                 let outlives = std::mem::replace(&mut self.around_outlives, self.outlives_cancel);
                 let work = Box::pin(self.composite(action, frame, &scope, own, depth));
                 let result = work.await;
@@ -418,7 +419,7 @@ impl<'a> StepRunner<'a> {
             Ok(inputs) => inputs,
             Err(error) => return StepResult::error(error.to_string()),
         };
-        let around = self.begin_limit(limit);
+        let around = self.start_limit(limit);
         let step = NativeStep::new(&inputs, own);
         // Of some the version says what they set up.
         let uses = match action {
@@ -426,7 +427,7 @@ impl<'a> StepRunner<'a> {
             _ => release,
         };
         let work = Box::pin(self.native(*action, uses, step));
-        let result = step_limit::within(limit, work).await;
+        let result = step_limit::run_within_limit(limit, work).await;
         self.deadline = around;
         result
     }
@@ -465,7 +466,7 @@ impl<'a> StepRunner<'a> {
             shell.as_ref(),
             working_directory.as_ref(),
             defaults,
-            shell::usual(self.request.facts.forge, self.containers.job.is_some()),
+            shell::default_shell(self.request.facts.forge, self.containers.job.is_some()),
             &scope,
         );
         match ready {

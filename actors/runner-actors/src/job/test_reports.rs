@@ -94,7 +94,7 @@ impl StepRunner<'_> {
             }
         };
         let (tests, roots) = (self.request.tests.clone(), self.checked_out());
-        let (job, secrets) = (self.request.instance.name.clone(), self.secrets.known());
+        let (job, secrets) = (self.request.instance.name.clone(), self.secrets.snapshot());
         let put_together = tokio::task::spawn_blocking(move || {
             let files = source_files(&roots);
             let mask = |text: &str| secrets.mask(text);

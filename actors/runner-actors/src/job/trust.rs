@@ -119,7 +119,7 @@ impl StepRunner<'_> {
         let exit = self.command(argv).await;
         self.containers.has_bundle = !exit.commands.outputs.is_empty();
         if exit.end != StepEnd::Exited(0) {
-            self.say_untrusted("the machine").await;
+            self.log_untrusted("the machine").await;
         }
     }
 
@@ -136,7 +136,7 @@ impl StepRunner<'_> {
         let argv = container.command(&env, "/", &argv, false);
         let exit = self.command(argv).await;
         if exit.end != StepEnd::Exited(0) {
-            self.say_untrusted("the job's container").await;
+            self.log_untrusted("the job's container").await;
         }
         // What its image says itself is in its own variables.
         self.containers.trust = exit.commands.outputs;
@@ -181,7 +181,7 @@ impl StepRunner<'_> {
         Some(argv.into_iter().chain(certificates).collect())
     }
 
-    async fn say_untrusted(&self, what: &str) {
+    async fn log_untrusted(&self, what: &str) {
         let text = format!(
             "{what} does not trust the gateway at the forge's own address: programs there find its certificate wrong, and reach the forge at `github.api_url` alone"
         );

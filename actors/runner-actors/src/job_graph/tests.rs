@@ -30,7 +30,7 @@ fn run(plan: Vec<PlannedJobRecord>, jobs: &[(&str, usize, Option<&str>)]) -> Run
 }
 
 fn kept(run: &RunRecord) -> Vec<(&str, usize)> {
-    let repeated = RepeatedJobs::of(run);
+    let repeated = RepeatedJobs::from_run(run);
     let jobs = run.jobs.iter().filter(|job| repeated.keeps(job));
     jobs.map(|job| (job.key.as_str(), job.instance)).collect()
 }
@@ -70,10 +70,10 @@ fn what_failed_and_what_needs_it_runs_again() {
             ("deploy", 0, SKIPPED),
         ],
     );
-    assert!(RepeatedJobs::of(&well).is_empty());
+    assert!(RepeatedJobs::from_run(&well).is_empty());
     let cancelled = run(plan, &[("build", 0, GOOD), ("lint", 0, Some("cancelled"))]);
     assert!(
-        !RepeatedJobs::of(&cancelled).is_empty(),
+        !RepeatedJobs::from_run(&cancelled).is_empty(),
         "jobs that never began are run"
     );
     assert_eq!(kept(&cancelled), [("build", 0)]);
@@ -125,7 +125,7 @@ fn a_called_workflow_is_left_and_entered_again_where_it_must_be() {
         ("last", 0, GOOD),
     ];
     assert_eq!(kept(&run(plan.clone(), &outer)), []);
-    let graph = JobGraph::of(&run(plan, &inner));
+    let graph = JobGraph::from_run(&run(plan, &inner));
     let states: Vec<_> = graph.jobs.iter().map(|job| job.state).collect();
     use GraphState::{Failure, Success};
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_called_workflow_is_left_and_entered_again_where_it_must_be() {
 fn a_run_without_a_plan_shows_its_jobs_and_says_that_it_knows_no_more() {
     let mut old = run(Vec::new(), &[("b", 0, GOOD), ("b", 1, None)]);
     old.job_order = vec!["a".to_owned(), "b".to_owned()];
-    let graph = JobGraph::of(&old);
+    let graph = JobGraph::from_run(&old);
     assert!(!graph.complete);
     let keys: Vec<_> = graph
         .jobs

@@ -72,7 +72,7 @@ impl JobServices {
             let Some(run) = found else { return Ok(None) };
             let artifacts = session.artifacts().clone();
             let all = list(artifacts, run.clone()).await?;
-            remember(grant, &run, &all);
+            grant_runs(grant, &run, &all);
             return Ok(Some(view.page(&all, number, asked.query.as_deref())));
         }
         let (ArtifactCall::One(id) | ArtifactCall::Zip(id) | ArtifactCall::Delete(id)) = call
@@ -112,7 +112,7 @@ impl JobServices {
                     .map(ListedArtifact::from);
                 let number = runner_core::context::run_number_id(&run);
                 let found = listed.ok_or_else(|| refusal(404, "Not Found"))?;
-                Ok(json_answer(&view.one(&found, &number)))
+                Ok(json_answer(&view.render(&found, &number)))
             }
         });
         answer.await.map(Some)
@@ -165,8 +165,8 @@ pub(super) async fn artifacts_of_runs(
         base: base.to_owned(),
     };
     let shown = query.page(&found).map(|(run, one)| {
-        remember(grant, run, std::slice::from_ref(one));
-        view.one(one, &runner_core::context::run_number_id(run))
+        grant_runs(grant, run, std::slice::from_ref(one));
+        view.render(one, &runner_core::context::run_number_id(run))
     });
     let shown: Vec<Value> = shown.collect();
     let mut answer = json_answer(&json!({"total_count": found.len(), "artifacts": shown}));
@@ -175,7 +175,7 @@ pub(super) async fn artifacts_of_runs(
     Ok(answer)
 }
 
-fn remember(grant: &ForgeGrant, run: &str, all: &[ListedArtifact]) {
+fn grant_runs(grant: &ForgeGrant, run: &str, all: &[ListedArtifact]) {
     let mut known = grant.artifacts.lock();
     if known.len() + all.len() > MAX_KNOWN {
         known.clear();
@@ -191,7 +191,7 @@ struct ArtifactView {
 }
 
 impl ArtifactView {
-    fn one(&self, artifact: &ListedArtifact, run: &str) -> Value {
+    fn render(&self, artifact: &ListedArtifact, run: &str) -> Value {
         let at = timestamp(artifact.at);
         let url = format!("{}/artifacts/{}", self.base, artifact.id);
         let run: Value = run
@@ -216,12 +216,12 @@ impl ArtifactView {
 
     /// A page, as the query asks for it.
     fn page(&self, all: &[ListedArtifact], run: &str, query: Option<&str>) -> GatewayAnswer {
-        let query = ListQuery::of(query);
+        let query = ListQuery::parse(query);
         let name = query.get("name");
         let named = |artifact: &&ListedArtifact| name.is_none_or(|name| *name == artifact.name);
         let named: Vec<&ListedArtifact> = all.iter().filter(named).collect();
         let shown = query.page(&named);
-        let shown: Vec<Value> = shown.map(|artifact| self.one(artifact, run)).collect();
+        let shown: Vec<Value> = shown.map(|artifact| self.render(artifact, run)).collect();
         json_answer(&json!({"total_count": named.len(), "artifacts": shown}))
     }
 }

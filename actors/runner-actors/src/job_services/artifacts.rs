@@ -126,10 +126,10 @@ impl JobSession {
             matches!(purpose, Ok(Purpose::Artifact { name: own, .. }) if own == name)
         };
         // Looked at first: what is not complete may still come.
-        self.look(wanted)?.upload()?.whole()?;
+        self.find_upload(wanted)?.upload()?.complete_file()?;
         let blob = self.take(wanted)?;
         let upload = blob.upload()?;
-        let (path, bytes) = upload.whole()?;
+        let (path, bytes) = upload.complete_file()?;
         if size != 0 && size != bytes {
             let text = format!("{bytes} bytes were uploaded, and not {size}");
             return Err(ServiceFault::Wrong(text));

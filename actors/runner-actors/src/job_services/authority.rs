@@ -47,12 +47,12 @@ pub(crate) struct Authorities(Mutex<HashMap<String, Arc<HostAuthority>>>);
 
 impl Authorities {
     /// That of a host, which is made at the first call.
-    pub(crate) fn of(&self, host: &str) -> Option<Arc<HostAuthority>> {
+    pub(crate) fn for_host(&self, host: &str) -> Option<Arc<HostAuthority>> {
         let mut known = self.0.lock();
         if let Some(found) = known.get(host) {
             return Some(Arc::clone(found));
         }
-        match made(host) {
+        match create(host) {
             Ok(authority) => {
                 let authority = Arc::new(authority);
                 known.insert(host.to_owned(), Arc::clone(&authority));
@@ -66,7 +66,7 @@ impl Authorities {
     }
 }
 
-fn made(host: &str) -> Result<HostAuthority, rcgen::Error> {
+fn create(host: &str) -> Result<HostAuthority, rcgen::Error> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let mut authority = params(NAME, Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn i17_an_authority_has_the_hash_that_openssl_looks_for() {
         for host in ["forge.example", "10.0.0.5", "[fd00::5]"] {
-            let authority = made(host).unwrap();
+            let authority = create(host).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("ca.pem");
             std::fs::write(&file, &authority.pem).unwrap();
@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn i17_each_host_has_an_authority_of_its_own() {
         let authorities = Authorities::default();
-        let first = authorities.of("forge.example").unwrap();
-        let same = authorities.of("forge.example").unwrap();
-        let other = authorities.of("other.example").unwrap();
+        let first = authorities.for_host("forge.example").unwrap();
+        let same = authorities.for_host("forge.example").unwrap();
+        let other = authorities.for_host("other.example").unwrap();
         assert!(Arc::ptr_eq(&first, &same) && first.pem != other.pem);
     }
 }

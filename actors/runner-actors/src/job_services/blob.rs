@@ -240,7 +240,7 @@ impl Upload {
     }
 
     /// The complete file, and its length.
-    pub(super) fn whole(&self) -> Result<(PathBuf, u64), ServiceFault> {
+    pub(super) fn complete_file(&self) -> Result<(PathBuf, u64), ServiceFault> {
         let whole = self.staged.lock().whole;
         let bytes = whole
             .ok_or_else(|| ServiceFault::Wrong("the upload has not come to its end".to_owned()))?;
@@ -256,7 +256,7 @@ impl Upload {
 
 impl Download {
     /// Another name of a file that may be removed meanwhile.
-    pub(super) fn of(
+    pub(super) fn link(
         path: &Path,
         folder: PathBuf,
         content_type: &str,
@@ -289,7 +289,7 @@ impl Drop for Upload {
     fn drop(&mut self) {
         // Nothing is there when nothing was sent.
         let _ = std::fs::remove_dir_all(&self.folder);
-        self.room.give_back(self.staged.get_mut().bytes);
+        self.room.release(self.staged.get_mut().bytes);
     }
 }
 
@@ -299,7 +299,7 @@ impl Drop for Download {
             let _ = std::fs::remove_dir_all(folder);
         }
         if let Some(room) = &self.room {
-            room.give_back(self.bytes);
+            room.release(self.bytes);
         }
     }
 }
@@ -346,7 +346,7 @@ impl BlockWriter {
         std::fs::rename(&self.part, upload.folder.join(hashed(&self.name)))?;
         let former = staged.blocks.insert(self.name.clone(), self.bytes);
         staged.bytes -= former.unwrap_or_default();
-        upload.room.give_back(former.unwrap_or_default());
+        upload.room.release(former.unwrap_or_default());
         Ok(())
     }
 }
@@ -358,7 +358,7 @@ impl Drop for BlockWriter {
             && let Ok(upload) = self.blob.upload()
         {
             upload.staged.lock().bytes -= self.bytes;
-            upload.room.give_back(self.bytes);
+            upload.room.release(self.bytes);
         }
     }
 }

@@ -46,7 +46,7 @@ impl JobServices {
             return Ok(None);
         };
         let (caches, repository) = (self.shared.caches.clone(), grant.may.repository.clone());
-        let query = CacheQuery(ListQuery::of(asked.query.as_deref()));
+        let query = CacheQuery(ListQuery::parse(asked.query.as_deref()));
         let work = move || answer(&caches, &repository, &call, &query);
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|_| Err(refusal(503, UNREADABLE)))
@@ -87,7 +87,7 @@ fn answer(
             let removed = caches.remove(repository, is_meant).map_err(unread)?;
             match removed.as_slice() {
                 [] => Err(refusal(404, "Not Found")),
-                removed => Ok(json_answer(&shown(removed.len(), removed.iter()))),
+                removed => Ok(json_answer(&render_caches(removed.len(), removed.iter()))),
             }
         }
         CacheCall::Delete(id) => {
@@ -125,11 +125,11 @@ impl CacheQuery {
         if self.0.get("direction") != Some("asc") {
             all.reverse();
         }
-        json_answer(&shown(all.len(), self.0.page(&all)))
+        json_answer(&render_caches(all.len(), self.0.page(&all)))
     }
 }
 
-fn shown<'c>(total: usize, caches: impl Iterator<Item = &'c ListedCache>) -> Value {
+fn render_caches<'c>(total: usize, caches: impl Iterator<Item = &'c ListedCache>) -> Value {
     let one = |cache: &ListedCache| {
         json!({
             "id": cache.id,
@@ -189,7 +189,7 @@ mod tests {
                 &caches,
                 "A/b",
                 &call,
-                &CacheQuery(ListQuery::of(Some(query))),
+                &CacheQuery(ListQuery::parse(Some(query))),
             );
             answer.map(|answer| {
                 let body = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);

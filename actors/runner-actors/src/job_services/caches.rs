@@ -65,7 +65,7 @@ impl JobSession {
     /// # Errors
     /// When the job has none of this number.
     fn reserved_cache(&self, number: u64) -> Result<Arc<Blob>, ServiceFault> {
-        self.look(|blob| {
+        self.find_upload(|blob| {
             let purpose = blob.upload().map(|upload| &upload.purpose);
             matches!(purpose, Ok(Purpose::Cache { number: own, .. }) if *own == number)
         })
@@ -107,10 +107,10 @@ impl JobSession {
         wanted: impl Fn(&Purpose) -> bool,
     ) -> Result<u64, ServiceFault> {
         let wanted = |blob: &Blob| blob.upload().is_ok_and(|upload| wanted(&upload.purpose));
-        self.look(wanted)?.upload()?.whole()?;
+        self.find_upload(wanted)?.upload()?.complete_file()?;
         let blob = self.take(wanted)?;
         let upload = blob.upload()?;
-        let (path, bytes) = upload.whole()?;
+        let (path, bytes) = upload.complete_file()?;
         if size != bytes {
             let text = format!("{bytes} bytes were uploaded, and not {size}");
             return Err(ServiceFault::Wrong(text));
@@ -150,7 +150,7 @@ impl JobSession {
         let Some((key, path)) = found else {
             return Ok(None);
         };
-        let download = Download::of(&path, self.folder(), "application/octet-stream", "cache")?
+        let download = Download::link(&path, self.folder(), "application/octet-stream", "cache")?
             .counted(&self.grant.room)?;
         let address = self.open(Blob::new(Content::Download(download)))?;
         Ok(Some((address, key)))

@@ -121,7 +121,7 @@ pub(super) fn not_served(may: &ForgePermissions, error: &dyn std::fmt::Display) 
 
 impl ForgeApi {
     /// As the settings say; nothing without a token or a known forge.
-    pub(crate) fn of(settings: &RunnerSettings, runs: RunFinder) -> Option<Self> {
+    pub(crate) fn from_settings(settings: &RunnerSettings, runs: RunFinder) -> Option<Self> {
         let token = settings.forge_token.clone()?;
         let base = match (&settings.forge_url, settings.forge) {
             (Some(url), _) => url.clone(),

@@ -9,7 +9,7 @@ use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
     ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, check_decision, checked_body,
-    decide, is_address_key, is_of_releases, is_upload, rewritten_link, shown_answer,
+    decide, filter_answer, is_address_key, is_of_releases, is_upload, rewritten_link,
     with_upload_urls,
 };
 
@@ -159,7 +159,7 @@ impl JobServices {
             true => file_of(forge, http, response, repository).await?,
             false => visible(response, path, (&api, repository), writes)?,
         };
-        Ok(shown(response, &api, repository))
+        Ok(to_gateway_answer(response, &api, repository))
     }
 }
 
@@ -212,7 +212,7 @@ fn visible(
     {
         response.body = body.into();
     }
-    match shown_answer(path, &response.body, repository, writes) {
+    match filter_answer(path, &response.body, repository, writes) {
         ShownAnswer::Whole => {}
         ShownAnswer::Part(body) => response.body = body.into(),
         ShownAnswer::Nothing => return Err(refusal(404, "Not Found")),
@@ -322,7 +322,7 @@ fn is_of_pull(answer: &Response) -> bool {
     !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
 }
 
-fn shown(response: Response, api: &ApiAddress, repository: &str) -> GatewayAnswer {
+fn to_gateway_answer(response: Response, api: &ApiAddress, repository: &str) -> GatewayAnswer {
     let known = SHOWN.iter().filter_map(|name| {
         let value = response.headers.get(name)?;
         Some((*name, value.to_owned()))

@@ -398,7 +398,7 @@ impl AdmittedGit {
         let of = repository.clone();
         let note = backend
             .store
-            .write_blocking(move |rows| pushed::note(rows, &of, &noted, noted_ms));
+            .write_blocking(move |rows| pushed::record_pushes(rows, &of, &noted, noted_ms));
         if let Err(error) = note {
             tracing::warn!(event = "run.push_not_noted", %repository, %error, "a job's push is refused: it cannot be noted");
             return (

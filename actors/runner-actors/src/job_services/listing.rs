@@ -23,7 +23,7 @@ pub(super) fn below_actions(path: &str) -> Option<Vec<&str>> {
 pub(super) struct ListQuery(Vec<(String, String)>);
 
 impl ListQuery {
-    pub(super) fn of(query: Option<&str>) -> Self {
+    pub(super) fn parse(query: Option<&str>) -> Self {
         let query = query.unwrap_or_default().as_bytes();
         Self(url::form_urlencoded::parse(query).into_owned().collect())
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn i17_pages_are_bounded_and_say_where_the_others_are() {
-        let of = |query: &str| ListQuery::of(Some(query));
+        let of = |query: &str| ListQuery::parse(Some(query));
         for (query, bounds) in [
             ("", (0, 30)),
             ("per_page=2&page=3", (4, 2)),

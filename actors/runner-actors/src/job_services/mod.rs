@@ -347,7 +347,7 @@ impl JobSession {
     }
 
     /// The job's upload that `wanted` says, which stays open.
-    fn look(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
+    fn find_upload(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
         let blobs = self.services.shared.blobs.lock();
         let mut own = blobs.values().filter(|(key, _)| *key == self.key);
         let found = own.find(|(_, blob)| wanted(blob));

@@ -41,7 +41,7 @@ pub(super) async fn make(
     request: Request,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Result<Response, GatewayRefusal> {
-    let Some(call) = CausingCall::of(method, path, body) else {
+    let Some(call) = CausingCall::parse(method, path, body) else {
         return send(http, request).await;
     };
     let (services, http) = (services.clone(), http.clone());
@@ -51,7 +51,7 @@ pub(super) async fn make(
         let Some(forge) = &services.shared.forge else {
             return send(&http, request).await;
         };
-        let noted = note(forge, &http, &repository, &path, call).await?;
+        let noted = record_call(forge, &http, &repository, &path, call).await?;
         let answered = send(&http, request).await;
         if let Some(noted) = noted {
             noted.settle(forge, &http, answered.as_ref().ok()).await;
@@ -66,7 +66,7 @@ pub(super) async fn make(
 ///
 /// # Errors
 /// It cannot be noted: then it is not made, for it could start runs.
-async fn note(
+async fn record_call(
     forge: &ForgeApi,
     http: &HttpClient,
     repository: &str,
@@ -88,7 +88,9 @@ async fn note(
         effects: call.effects.clone(),
     };
     let of = repository.to_owned();
-    let key = git.store.write(move |rows| called::note(rows, &of, noted));
+    let key = git
+        .store
+        .write(move |rows| called::record_call(rows, &of, noted));
     match key.await {
         Ok(key) => Ok(Some(NotedForgeCall {
             store: git.store.clone(),

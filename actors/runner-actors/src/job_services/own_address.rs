@@ -115,7 +115,7 @@ impl JobServices {
 
     /// The forge's address at a place that is led here; nothing where no job that runs has it.
     #[must_use]
-    pub fn led_place(&self, target: &Target) -> Option<Url> {
+    pub fn forwarded_address(&self, target: &Target) -> Option<Url> {
         let jobs = self.shared.forge_jobs.lock();
         let mut addresses = jobs.values().flat_map(|grant| &grant.may.addresses);
         let found = addresses.find(|url| target_of(url).as_ref() == Some(target));
@@ -130,7 +130,7 @@ impl JobServices {
     }
 
     pub(crate) fn authority_of(&self, host: &str) -> Option<Arc<HostAuthority>> {
-        self.shared.authorities.of(host)
+        self.shared.authorities.for_host(host)
     }
 
     /// The one of these that is the token of a job that runs.

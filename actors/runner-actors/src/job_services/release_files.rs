@@ -21,7 +21,7 @@ type Chunks = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>>>>;
 pub(super) fn form_of(headers: &[(&'static str, String)]) -> Result<Option<FormGuard>, String> {
     let mut headers = headers.iter();
     let kind = headers.find(|(name, _)| *name == "content-type");
-    let form = kind.map_or(Ok(None), |(_, kind)| FormGuard::of(kind));
+    let form = kind.map_or(Ok(None), |(_, kind)| FormGuard::for_content_type(kind));
     form.map_err(str::to_owned)
 }
 

@@ -41,7 +41,7 @@ impl TransferRoom {
     }
 
     /// Gives back what was taken.
-    pub(super) fn give_back(&self, bytes: u64) {
+    pub(super) fn release(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

@@ -100,7 +100,7 @@ impl RunViews {
             "head_branch": branch, "head_sha": run.sha, "name": job.name,
             "status": words.status, "conclusion": words.conclusion,
             "created_at": time(job.queued_at), "started_at": time(began),
-            "completed_at": ended(job.ended_at, words, began), "steps": steps,
+            "completed_at": end_time(job.ended_at, words, began), "steps": steps,
             "url": url, "html_url": page,
             "check_run_url": format!("{}/check-runs/{id}", self.api),
             "labels": job.labels,
@@ -186,12 +186,12 @@ fn step(step: &StepRecord) -> Value {
     json!({
         "name": step.name, "number": step.number, "status": words.status,
         "conclusion": words.conclusion, "started_at": time(step.started_at),
-        "completed_at": ended(step.ended_at, words, step.started_at),
+        "completed_at": end_time(step.ended_at, words, step.started_at),
     })
 }
 
 /// When something ended; of what was left out that is when it began.
-fn ended(at: Option<u64>, words: StatusWords, began: u64) -> Option<String> {
+fn end_time(at: Option<u64>, words: StatusWords, began: u64) -> Option<String> {
     let known = at.or_else(|| words.conclusion.map(|_| began));
     known.map(time)
 }
@@ -203,7 +203,8 @@ mod tests {
     use runner_core::state::{Conclusion, RunState, StepEnd};
 
     fn ran() -> (RunRecord, StoredEvent) {
-        let event = StoredEvent::made(EventKind::Push, "a/b", "refs/heads/main", "c1", "ada");
+        let event =
+            StoredEvent::without_webhook(EventKind::Push, "a/b", "refs/heads/main", "c1", "ada");
         let mut run = RunRecord::received(&event, "d".to_owned());
         run.actor = "ada".to_owned();
         run.workflow = Some("CI".to_owned());

@@ -32,13 +32,15 @@ impl JobServices {
         (method, path): (&str, &str),
         body: &mut Value,
     ) -> Result<(), GatewayRefusal> {
-        let target = CommitTarget::of(method, path, body);
+        let target = CommitTarget::parse(method, path, body);
         let target = target.map_err(|refused| refusal(422, refused.to_string()))?;
         match target {
             None => Ok(()),
             Some(CommitTarget::Named(named)) => {
                 let tag = named.unless_tag.clone();
-                let id = self.look_at(grant, named.name.clone(), None, tag).await?;
+                let id = self
+                    .resolve_target(grant, named.name.clone(), None, tag)
+                    .await?;
                 named.fix(body, id.as_deref());
                 Ok(())
             }
@@ -51,7 +53,8 @@ impl JobServices {
                     }
                     let reference = format!("refs/pull/{number}/head");
                     let sha = head.sha.clone();
-                    self.look_at(grant, sha, Some(reference), None).await?;
+                    self.resolve_target(grant, sha, Some(reference), None)
+                        .await?;
                 }
                 bind(forge.kind(), body, &head.sha)
             }
@@ -60,7 +63,7 @@ impl JobServices {
 
     /// Looks at a branch, a tag or a commit, which the forge may have behind a reference, and gives
     /// its id; nothing where the tag is there already.
-    async fn look_at(
+    async fn resolve_target(
         &self,
         grant: &Arc<ForgeGrant>,
         name: String,

@@ -83,7 +83,7 @@ impl JobServices {
                 api: format!("{api}/repos/{repository}"),
                 repository,
             },
-            query: ListQuery::of(asked.query.as_deref()),
+            query: ListQuery::parse(asked.query.as_deref()),
         };
         if call.starts() {
             runs.count(&asking.views.repository, now_ms())?;
@@ -263,7 +263,7 @@ impl RunsQuery<'_> {
         let shown: Vec<&RunRecord> = listed.runs.iter().map(|(run, _)| run).collect();
         let commits = self.commits(&shown).await;
         let shown = listed.runs.iter().map(|(run, event)| {
-            let beside = self.beside(run, event.as_ref(), &commits);
+            let beside = self.with_event(run, event.as_ref(), &commits);
             self.views.run(run, &own_number(run), &beside)
         });
         let shown: Vec<Value> = shown.collect();
@@ -279,7 +279,7 @@ impl RunsQuery<'_> {
         answer
     }
 
-    fn beside<'b>(
+    fn with_event<'b>(
         &self,
         run: &RunRecord,
         event: Option<&'b StoredEvent>,
@@ -319,7 +319,7 @@ impl RunsQuery<'_> {
         };
         let event = self.event(&run).await?;
         let commits = self.commits(&[&run]).await;
-        let beside = self.beside(&run, event.as_ref(), &commits);
+        let beside = self.with_event(&run, event.as_ref(), &commits);
         let shown = self.views.run(&run, &number_of(named), &beside);
         Ok(Some(json_answer(&shown)))
     }
@@ -375,7 +375,7 @@ impl RunsQuery<'_> {
         };
         let (logs, job) = (self.runs.logs.clone(), logged(&run, &job));
         let session = self.session.clone();
-        self.led(move || session.job_log(&logs, &job)).await
+        self.redirect(move || session.job_log(&logs, &job)).await
     }
 
     async fn logs(&self, named: &str, attempt: Option<u64>) -> Answer {
@@ -384,11 +384,11 @@ impl RunsQuery<'_> {
         };
         let jobs: Vec<LoggedJob> = run.jobs.iter().map(|job| logged(&run, job)).collect();
         let (logs, session) = (self.runs.logs.clone(), self.session.clone());
-        self.led(move || session.run_logs(&logs, &jobs)).await
+        self.redirect(move || session.run_logs(&logs, &jobs)).await
     }
 
     /// Leads to what is written for the job.
-    async fn led(
+    async fn redirect(
         &self,
         write: impl FnOnce() -> Result<String, super::ServiceFault> + Send + 'static,
     ) -> Answer {

@@ -26,7 +26,7 @@ pub(super) fn tar_of_zip(mut zip: File, tar: impl Write) -> std::io::Result<()> 
             let text = "an entry of the zip leads out of it";
             return Err(std::io::Error::other(text));
         };
-        links.see(&name, entry.is_symlink())?;
+        links.check(&name, entry.is_symlink())?;
         let mut header = tar::Header::new_gnu();
         let mode = entry.unix_mode().unwrap_or(0o644) & 0o777;
         let executable = mode & 0o111 != 0;
@@ -63,7 +63,7 @@ struct Links {
 }
 
 impl Links {
-    fn see(&mut self, name: &Path, is_link: bool) -> std::io::Result<()> {
+    fn check(&mut self, name: &Path, is_link: bool) -> std::io::Result<()> {
         let mut wrong = is_link && self.folders.contains(name);
         for folder in name.ancestors().skip(1) {
             wrong |= self.links.contains(folder);

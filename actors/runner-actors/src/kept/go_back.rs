@@ -146,7 +146,7 @@ impl KeptVms {
 
     /// Lets a kept VM be as it was before a step; what a shell begins with there. The caller has
     /// the turn.
-    pub(super) async fn go_back(
+    pub(super) async fn restore(
         &self,
         vmm: &VmmClient,
         kept: &KeptVm,

@@ -234,17 +234,17 @@ impl KeptVms {
     /// See [`NotOpened`].
     pub async fn release(&self, run: &str, job: Option<&str>, by: &str) -> Result<(), NotOpened> {
         let kept = self.find(run, job)?;
-        self.give_back(&kept.job, &format!("released by {by}"))
+        self.release_vm(&kept.job, &format!("released by {by}"))
             .await;
         Ok(())
     }
 
     /// Gives a VM back, and says why in the run's log.
-    async fn give_back(&self, job: &KeptJob, why: &str) {
+    async fn release_vm(&self, job: &KeptJob, why: &str) {
         if !self.forget(&job.vm) {
             return;
         }
-        self.say(job, &format!("the kept VM {} is given back: {why}", job.vm))
+        self.log_line(job, &format!("the kept VM {} is given back: {why}", job.vm))
             .await;
         let given_back = match self.client(job) {
             Ok(vmm) => vmm.delete(&job.vm).await,
@@ -283,13 +283,13 @@ impl KeptVms {
         };
         for kept in unused {
             let why = format!("{by} drains its host {host}");
-            self.give_back(&kept.job, &why).await;
+            self.release_vm(&kept.job, &why).await;
         }
         open.len()
     }
 
     /// Gives back what has been kept for long enough.
-    async fn give_back_overdue(&self) {
+    async fn release_overdue(&self) {
         let now = self.now();
         let overdue: Vec<KeptJob> = {
             let vms = self.vms.lock();
@@ -297,7 +297,7 @@ impl KeptVms {
             overdue.map(|kept| kept.job.clone()).collect()
         };
         for job in overdue {
-            self.give_back(&job, "its time is over").await;
+            self.release_vm(&job, "its time is over").await;
         }
     }
 
@@ -323,7 +323,7 @@ impl KeptVms {
                     "the kept VM {} is gone: the VM manager needed its room, or it broke",
                     job.vm
                 );
-                self.say(&job, &text).await;
+                self.log_line(&job, &text).await;
             }
         }
     }
@@ -361,7 +361,7 @@ impl KeptVms {
         vms.len() < before
     }
 
-    async fn say(&self, job: &KeptJob, text: &str) {
+    async fn log_line(&self, job: &KeptJob, text: &str) {
         tracing::info!(event = "run.kept_vm", run = %job.run, job = %job.name, vm = %job.vm, "{text}");
         let line = LogLine {
             at: now_ms(),

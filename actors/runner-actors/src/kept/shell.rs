@@ -110,7 +110,7 @@ impl KeptVms {
                 by: request.by,
             })),
         };
-        self.say(&kept.job, &text).await;
+        self.log_line(&kept.job, &text).await;
         Ok(opened)
     }
 
@@ -122,7 +122,7 @@ impl KeptVms {
         request: &ShellRequest,
     ) -> Result<(String, WsSender, WsReceiver), NotOpened> {
         let shell = match request.before_step {
-            Some(step) => self.go_back(vmm, kept, step).await?,
+            Some(step) => self.restore(vmm, kept, step).await?,
             None => Self::shell_of(kept),
         };
         Ok(self
@@ -230,7 +230,7 @@ impl ShellUse {
             kept.pause_unused(&vmm, &job.vm).await;
         }
         drop(in_turn);
-        kept.say(&job, &format!("the shell of {by} has ended"))
+        kept.log_line(&job, &format!("the shell of {by} has ended"))
             .await;
     }
 }

@@ -28,7 +28,7 @@ impl Actor for KeptVmWatcher {
         let every = kept.settings.keep.every;
         let mut looks: u32 = 0;
         start_rounds(ctx, (FirstRound::AfterInterval, every), async move || {
-            kept.give_back_overdue().await;
+            kept.release_overdue().await;
             looks = looks.wrapping_add(1);
             if looks.is_multiple_of(LOOKS_PER_QUESTION) {
                 kept.notice_gone().await;

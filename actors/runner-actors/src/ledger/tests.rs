@@ -65,7 +65,7 @@ async fn following(ledger: &Ledger) -> Vec<String> {
 async fn follow(ledger: &Ledger, steps: &[&str]) {
     let mut known = KnownRepository::default();
     let main = Some("main".to_owned());
-    let push = StoredEvent::clone(&ledger.event).at(None, main);
+    let push = StoredEvent::clone(&ledger.event).with_page(None, main);
     known.learn(&push, "run", Vec::new(), 0);
     let started_by = steps.iter().map(|step| format!("workflow_run.{step}"));
     known.learn_triggers(&push, vec!["CI".to_owned()], started_by.collect());
@@ -124,7 +124,7 @@ async fn i17_the_other_workflows_of_an_event_are_stored_with_the_choice_of_the_f
     let mut other = ledger.record.clone();
     other.id = new_run_id();
     ledger.record.workflow_file = Some("a.yml".to_owned());
-    let other = NewRun::of(&other, &ledger.event);
+    let other = NewRun::new(&other, &ledger.event);
     ledger.beginning.push(other.clone());
     assert_eq!(stored(&ledger).await.len(), 0, "neither");
     assert!(ledger.save(Vec::new()).await);

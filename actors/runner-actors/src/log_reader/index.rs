@@ -49,7 +49,7 @@ struct LineHead<'a> {
 }
 
 impl<'a> LineHead<'a> {
-    fn of(line: &'a [u8], last: Option<&[u8]>) -> Option<Self> {
+    fn parse(line: &'a [u8], last: Option<&[u8]>) -> Option<Self> {
         let rest = line.strip_prefix(AT)?;
         let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
         let rest = &rest[digits..];
@@ -92,7 +92,7 @@ impl LogIndex {
         let number = u32::try_from(self.offsets.len()).unwrap_or(u32::MAX);
         self.offsets.push(offset);
         let last = self.last.as_ref().map(|(_, head)| head.as_slice());
-        let Some(head) = LineHead::of(line, last) else {
+        let Some(head) = LineHead::parse(line, last) else {
             return;
         };
         let section = match &self.last {

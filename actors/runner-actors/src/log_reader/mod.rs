@@ -277,10 +277,10 @@ impl LogReader {
     /// A log's index, up to date.
     fn index(&self, run: &str) -> io::Result<Arc<Mutex<LogIndex>>> {
         self.logs.fetch(run)?;
-        let index = self.remember(run);
+        let index = self.cached_index(run);
         let mut known = index.lock();
         match File::open(self.logs.path(run)) {
-            Ok(file) => look_at(&mut known, file)?,
+            Ok(file) => read_appended(&mut known, file)?,
             // Nothing was written yet, or it is forgotten.
             Err(error) if error.kind() == io::ErrorKind::NotFound => *known = LogIndex::default(),
             Err(error) => return Err(error),
@@ -290,7 +290,7 @@ impl LogReader {
         Ok(index)
     }
 
-    fn remember(&self, run: &str) -> Arc<Mutex<LogIndex>> {
+    fn cached_index(&self, run: &str) -> Arc<Mutex<LogIndex>> {
         let mut remembered = self.remembered.lock();
         let known = remembered.iter().position(|(known, _)| known == run);
         let entry = match known.and_then(|at| remembered.remove(at)) {
@@ -321,7 +321,7 @@ impl LogReader {
 }
 
 /// Reads what was added to a log since it was last looked at.
-fn look_at(index: &mut LogIndex, mut file: File) -> io::Result<()> {
+fn read_appended(index: &mut LogIndex, mut file: File) -> io::Result<()> {
     let length = file.metadata()?.len();
     if length < index.bytes {
         *index = LogIndex::default();

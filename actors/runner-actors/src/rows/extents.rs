@@ -21,8 +21,8 @@ impl HoldsExtents for RunRow {
 /// The tables whose rows hold extents: bodies of deliveries, results of tests, and
 /// summaries of steps.
 pub const EXTENT_TABLES: &[ExtentTable] = &[
-    ExtentTable::of(RUNS),
-    ExtentTable::of(TRIGGERS),
+    ExtentTable::new(RUNS),
+    ExtentTable::new(TRIGGERS),
     test_rows::EXTENT_TABLE,
     summary_rows::EXTENT_TABLE,
 ];

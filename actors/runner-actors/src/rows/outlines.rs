@@ -61,7 +61,7 @@ pub(crate) struct OpenRuns {
 
 impl OpenRuns {
     /// Those now, oldest first; what ended or began before `oldest` is not lately.
-    pub(crate) fn look(
+    pub(crate) fn load(
         &mut self,
         rows: &mut impl ReadRows,
         oldest: u64,
@@ -115,7 +115,7 @@ mod tests {
         record.id = id.to_owned();
         record.created_at = NOW - made;
         end(&mut record, ended);
-        let new = NewRun::of(&record, &event);
+        let new = NewRun::new(&record, &event);
         store.write_blocking(move |rows| new.put(rows)).unwrap();
     }
 
@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn look(store: &Store, open: &mut OpenRuns) -> Vec<String> {
-        let looked = store.read_blocking(|rows| open.look(rows, OLDEST));
+        let looked = store.read_blocking(|rows| open.load(rows, OLDEST));
         looked.unwrap().into_iter().map(|run| run.id).collect()
     }
 

@@ -9,7 +9,7 @@ use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
-use runner_core::shown::{shown_labels, shown_reason};
+use runner_core::truncation::{truncate_labels, truncate_reason};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
 
@@ -101,7 +101,7 @@ impl ActiveRun {
     }
 
     /// Notes the jobs of called workflows whose copies became known.
-    fn note_growth(&mut self, ledger: &mut Ledger) {
+    fn record_new_jobs(&mut self, ledger: &mut Ledger) {
         let plan = Arc::clone(self.state.plan());
         if plan.jobs.len() == ledger.record.job_order.len() {
             return;
@@ -119,7 +119,7 @@ impl ActiveRun {
         events: &EventSender,
         reports: &ReportSender,
     ) {
-        self.note_growth(ledger);
+        self.record_new_jobs(ledger);
         let mut statuses = Vec::new();
         for action in actions {
             match action {
@@ -130,7 +130,7 @@ impl ActiveRun {
                 } => {
                     self.enter_call(ledger, (job, instance), groups);
                 }
-                Action::Leave { job, instance } => self.calls.leave((job, instance)),
+                Action::Leave { job, instance } => self.calls.detach((job, instance)),
                 Action::Start { job, instance } => {
                     if let Some(previous) = self.previous_end(job, instance) {
                         self.recall(ledger, job, instance, previous);
@@ -216,7 +216,7 @@ impl ActiveRun {
         let context = self.contexts.of_job(job);
         JobRecord {
             conclusion: Some(conclusion),
-            reason: Some(shown_reason(reason)),
+            reason: Some(truncate_reason(reason)),
             ended_at: Some(now_ms()),
             ..self.record(job, self.contexts.name(job), context, 0)
         }
@@ -260,7 +260,7 @@ impl ActiveRun {
         // Called as its statuses are, in logs too.
         copy.name = self.contexts.name_of_copy(job, &copy);
         let mut record = self.record(job, copy.name.clone(), context, instance);
-        record.labels = shown_labels(&copy.runs_on);
+        record.labels = truncate_labels(&copy.runs_on);
         let environment = copy.environment.as_ref();
         record.environment = environment.map(|environment| JobEnvironmentRecord {
             name: environment.name.clone(),
@@ -295,7 +295,7 @@ impl ActiveRun {
             ledger.become_state(RunState::Allocating);
         }
         ledger.record.started_at.get_or_insert_with(now_ms);
-        self.note_reruns(ledger, &copy);
+        self.record_reruns(ledger, &copy);
         let StartedCopy {
             index,
             job,
@@ -407,7 +407,9 @@ impl ActiveRun {
         let vm_key = vm_key(&ledger.record, index);
         let clone_url = &ledger.event.clone_url;
         let (own, facts) = (&ledger.event.repository, &self.planned.facts);
-        let led = self.services.led(clone_url, &facts.server_url, own);
+        let led = self
+            .services
+            .forwarded_targets(clone_url, &facts.server_url, own);
         let owned = |mut machine: MachineType| {
             machine.vm.services.clone_from(&settings.services);
             machine.vm.services_for.clone_from(&led);

@@ -53,7 +53,7 @@ async fn question(
     let policy = settings.scopes.fork_approval(&event.repository);
     let says_association = settings.forge == Forge::GitHub;
     let known = ledger.recorder.store.read(move |rows| {
-        let contributors = Contributors::of(&event);
+        let contributors = Contributors::from_event(&event);
         let association = contributors.association.as_deref();
         let association = association.filter(|_| says_association);
         let before = contributors.were_approved(rows, &event.repository)?;
@@ -74,7 +74,9 @@ async fn take(ledger: &mut Ledger, review: Review) -> bool {
     });
     match verdict {
         Verdict::Approved => {
-            ledger.say(LineKind::Info, &format!("approved{by}")).await;
+            ledger
+                .log_line(LineKind::Info, &format!("approved{by}"))
+                .await;
             ledger.save(Vec::new()).await;
             true
         }
@@ -102,7 +104,7 @@ async fn wait(ledger: &mut Ledger) {
         ledger.record.actor
     );
     if ledger.record.reason.as_ref() != Some(&text) {
-        ledger.say(LineKind::Warning, &text).await;
+        ledger.log_line(LineKind::Warning, &text).await;
     }
     tracing::info!(event = "run.waiting", run = %ledger.record.id, reason = text, "a run waits for an approval");
     ledger.record.reason = Some(text);

@@ -89,7 +89,7 @@ impl CallGroups {
 
     /// Waits for the groups of a call, one after the other; `told` is called when something has
     /// happened to them. One that has its place from before the run was parked goes on with it.
-    pub(super) fn enter(
+    pub(super) fn acquire(
         &mut self,
         call: EnteringCall,
         (all, repository): (ConcurrencyGroups, String),
@@ -125,10 +125,10 @@ impl CallGroups {
             let send = send.clone();
             Arc::new(move |_| send(CallEvent::Cancelled))
         };
-        let waits = TurnWatch::of(async move {
+        let waits = TurnWatch::spawn(async move {
             let mut tickets = Vec::with_capacity(groups.len());
             for group in &groups {
-                match all.enter(&repository, group, Arc::clone(&end) as _).await {
+                match all.acquire(&repository, group, Arc::clone(&end) as _).await {
                     Ok(ticket) => tickets.push(ticket),
                     Err(_) => return send(CallEvent::Superseded),
                 }
@@ -140,12 +140,12 @@ impl CallGroups {
 
     /// A call whose answer is known is awaited all the same, until the run has taken it.
     fn keep_waiting(&mut self, key: &CopyKey) {
-        let waits = TurnWatch::of(std::future::ready(()));
+        let waits = TurnWatch::spawn(std::future::ready(()));
         self.waiting.insert(key.clone(), waits);
     }
 
     /// Gives the groups of a call back, or its place before them.
-    pub(super) fn leave(&mut self, call: CallId) {
+    pub(super) fn release(&mut self, call: CallId) {
         let Some(key) = self.key_of(call) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::job_outputs;
-use runner_core::shown::shown_reason;
+use runner_core::truncation::truncate_reason;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -62,7 +62,7 @@ pub(super) async fn drive(
     // Held until the checkout is removed.
     let mut disk = None;
     if let Some(planned) = planned {
-        let run = begin(
+        let run = prepare_checkout(
             &services,
             &mut ledger,
             planned,
@@ -76,7 +76,7 @@ pub(super) async fn drive(
             let holds = ticket.is_some() || !places.is_empty();
             if holds && ledger.record.state == RunState::Waiting {
                 let cancel = signals.cancel.clone();
-                let parked = ParkedRun::holding(ticket, places, cancel);
+                let parked = ParkedRun::new(ticket, places, cancel);
                 services.parked.put(&id, parked);
             }
         }
@@ -124,13 +124,13 @@ async fn adopt_artifacts(services: &RunServices, ledger: &Ledger) {
     let adopted = adopted.await.map_err(std::io::Error::other).flatten();
     if let Err(error) = adopted {
         let text = format!("the artifacts of the run it repeats are not all there: {error}");
-        ledger.say(LineKind::Error, &text).await;
+        ledger.log_line(LineKind::Error, &text).await;
     }
 }
 
 /// Enters the run's concurrency group, waits for the disk, and lays the commit out; `None`: the run
 /// has ended, or waits for its turn.
-async fn begin(
+async fn prepare_checkout(
     services: &RunServices,
     ledger: &mut Ledger,
     planned: PlannedRun,
@@ -161,7 +161,7 @@ async fn begin(
     };
     let cancelled = before_jobs(&signals.cancel, &ledger.record);
     let laid_out = match permit {
-        Ok(room) => lay_out(services, ledger, &planned, (checkout, room), cancelled).await,
+        Ok(room) => extract_commit(services, ledger, &planned, (checkout, room), cancelled).await,
         Err(reason) => Err((RunState::Failed, not_laid_out(&reason))),
     };
     match laid_out {
@@ -177,7 +177,7 @@ async fn begin(
         "creating session manager",
     ] {
         tracing::info!(event = "run.preparing", run = %ledger.record.id, "{text}");
-        ledger.say(LineKind::Info, text).await;
+        ledger.log_line(LineKind::Info, text).await;
     }
     ActiveRun::read_reviews(ledger).await;
     let place = (checkout.to_owned(), places);
@@ -205,7 +205,7 @@ fn not_laid_out(reason: &dyn std::fmt::Display) -> String {
 
 /// Lays the commit out in the room that is held for it, which it gives back; or says how the run
 /// ends. Of one that is cancelled git goes on to its end, and what it has laid out is removed then.
-async fn lay_out(
+async fn extract_commit(
     services: &RunServices,
     ledger: &Ledger,
     planned: &PlannedRun,
@@ -287,7 +287,7 @@ async fn run_jobs(
             }
             reason = cancellation(&mut cancelled), if !is_cancelled => {
                 is_cancelled = true;
-                ledger.say(LineKind::Warning, &format!("cancelled: {reason}")).await;
+                ledger.log_line(LineKind::Warning, &format!("cancelled: {reason}")).await;
                 ledger.record.reason = Some(reason);
                 ledger.record.cancelled = true;
                 ledger.save(Vec::new()).await;
@@ -306,7 +306,7 @@ async fn run_jobs(
                 run.act(ledger, actions, &events, &reports).await;
             }
             () = signals.reviewed.notified() => run.recheck_held(ledger, &events, &reports).await,
-            () = until(next_check) => run.recheck_held(ledger, &events, &reports).await,
+            () = sleep_until(next_check) => run.recheck_held(ledger, &events, &reports).await,
             () = run.line.changed() => run.recheck_line(ledger, &events, &reports).await,
             () = parking(parks_at) => {}
         }
@@ -314,7 +314,7 @@ async fn run_jobs(
 }
 
 /// Waits until then, in milliseconds since the Unix epoch; for ever without a time.
-async fn until(time: Option<u64>) {
+async fn sleep_until(time: Option<u64>) {
     let Some(time) = time else {
         return std::future::pending().await;
     };
@@ -339,7 +339,7 @@ async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
     match event {
         JobEvent::Waits(reason) => {
             job.reason = Some(reason);
-            ledger.record.note_waiting();
+            ledger.record.clear_start();
         }
         JobEvent::HasTurn => {
             job.reason = None;
@@ -399,14 +399,14 @@ async fn record_report(
     }
     copy.end = Some(report.end);
     let (job, instance) = (copy.job, copy.instance);
-    ActiveRun::note_environment(ledger, index, &report);
+    ActiveRun::record_environment(ledger, index, &report);
     if let Some(tests) = &report.tests {
         store_tests(ledger, index, tests).await;
     }
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;
-    record.reason = report.reason.as_deref().map(shown_reason);
+    record.reason = report.reason.as_deref().map(truncate_reason);
     record.outputs.clone_from(&report.outputs);
     record.ended_at = Some(now_ms());
     let status = job_status(record);
@@ -428,7 +428,7 @@ async fn record_report(
 async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
     let (run, job) = (ledger.record.clone(), ledger.record.jobs[index].clone());
     let read = Arc::clone(tests);
-    let packed = move || NewJobTests::of(&run, &job, &read, now_ms());
+    let packed = move || NewJobTests::pack(&run, &job, &read, now_ms());
     let Ok(packed) = tokio::task::spawn_blocking(packed).await else {
         return;
     };
@@ -456,7 +456,7 @@ async fn end(
     if state == RunState::Succeeded {
         tracing::info!(event = "run.completed", run = %ledger.record.id, "workflow completed successfully");
         let text = "workflow completed successfully";
-        ledger.say(LineKind::Info, text).await;
+        ledger.log_line(LineKind::Info, text).await;
     }
     if state != RunState::Succeeded {
         tracing::info!(event = "run.ended", run = %ledger.record.id, ?state, reason, "a run ended without success");

@@ -118,7 +118,7 @@ impl ActiveRun {
         }
         record.reason = Some(text.clone());
         let (said, status) = (format!("{}: {text}", record.name), job_status(record));
-        ledger.say(LineKind::Warning, &said).await;
+        ledger.log_line(LineKind::Warning, &said).await;
         Some(status)
     }
 
@@ -190,7 +190,7 @@ impl ActiveRun {
         reasons.dedup();
         let reason = reasons.join("; ");
         for call in &calls {
-            ledger.say(LineKind::Info, call).await;
+            ledger.log_line(LineKind::Info, call).await;
         }
         tracing::info!(event = "run.waiting", run = %ledger.record.id, reason, "a run waits");
         ledger.record.reason = Some(reason);
@@ -206,7 +206,7 @@ impl ActiveRun {
     }
 
     /// What a job that ended says of its environment.
-    pub(super) fn note_environment(ledger: &mut Ledger, index: usize, report: &JobReport) {
+    pub(super) fn record_environment(ledger: &mut Ledger, index: usize, report: &JobReport) {
         let Some(environment) = &mut ledger.record.jobs[index].environment else {
             return;
         };
@@ -228,7 +228,7 @@ impl ActiveRun {
                 Vec::new()
             }
             CallEvent::Superseded => {
-                self.calls.leave(call);
+                self.calls.detach(call);
                 self.state.admitted(job, copy, false);
                 Vec::new()
             }

@@ -19,7 +19,7 @@ type QueuePosition = Result<GroupTicket, NotAdmitted>;
 pub(super) struct TurnWatch(JoinHandle<()>);
 
 impl TurnWatch {
-    pub(super) fn of(waits: impl Future<Output = ()> + 'static) -> Self {
+    pub(super) fn spawn(waits: impl Future<Output = ()> + 'static) -> Self {
         Self(actix_rt::spawn(waits))
     }
 }
@@ -84,7 +84,7 @@ impl GroupLine {
         let slot = Arc::new(Mutex::new(now));
         let waits = (!has_come).then(|| {
             let (slot, changed) = (Arc::clone(&slot), Arc::clone(&self.changed));
-            TurnWatch::of(async move {
+            TurnWatch::spawn(async move {
                 let turn = turn.await;
                 *slot.lock() = Some(turn);
                 changed.notify_one();
@@ -107,7 +107,7 @@ impl GroupLine {
     }
 
     /// Gives up the place of a copy.
-    pub(super) fn leave(&mut self, key: &CopyKey) {
+    pub(super) fn release(&mut self, key: &CopyKey) {
         self.places.remove(key);
     }
 }
@@ -128,7 +128,7 @@ mod tests {
             cancel_in_progress: false,
             queue: ConcurrencyQueue::Max,
         };
-        let enter = || groups.enter("a/b", &group, Arc::new(|_| {}));
+        let enter = || groups.acquire("a/b", &group, Arc::new(|_| {}));
         let key = |number| ("deploy".to_owned(), number);
         let cancel = || Arc::new(watch::channel(false).0);
         let told = Arc::new(Mutex::new(0));
@@ -144,7 +144,7 @@ mod tests {
         line.keep(key(2), cancel(), enter(), tell());
         assert!(!line.is_due() && line.take(&key(1)).is_none());
         // Who gives its place up is passed over.
-        line.leave(&key(1));
+        line.release(&key(1));
         tokio::task::yield_now().await;
         drop(first);
         line.changed().await;

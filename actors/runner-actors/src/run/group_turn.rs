@@ -36,7 +36,7 @@ pub(super) async fn enter_group(
     let (id, repository) = (&ledger.record.id, &ledger.record.repository);
     let reason = tokio::select! {
         () = services.arrivals.turn(id, repository) => {
-            let mut turn = Box::pin(services.groups.enter(repository, group, end));
+            let mut turn = Box::pin(services.groups.acquire(repository, group, end));
             services.arrivals.remove(id);
             match turn.as_mut().now_or_never() {
                 Some(Ok(ticket)) => return Some(Some(ticket)),
@@ -70,7 +70,7 @@ async fn wait(
         config_core::quoted(&group.name)
     );
     tracing::info!(event = "run.waiting", run, reason = text, "a run waits");
-    ledger.say(LineKind::Info, &text).await;
+    ledger.log_line(LineKind::Info, &text).await;
     ledger.record.reason = Some(text);
     ledger.record.holds_group = true;
     ledger.become_state(RunState::Waiting);

@@ -69,12 +69,12 @@ pub(super) async fn resolve_head(
     let noted = ledger.recorder.store.write(move |rows| {
         rows::put_event(rows, &record.id, &event)?;
         rows::put_run(rows, &record)?;
-        let Some(reported) = ReportedHead::of(&event) else {
+        let Some(reported) = ReportedHead::from_event(&event) else {
             return Ok::<_, StoreError>(None);
         };
         let known = heads::run_of(rows, &reported)?.filter(|run| *run != record.id);
         if known.is_none() {
-            heads::note(rows, &reported, &record.id, HeadSource::Webhook)?;
+            heads::record_head(rows, &reported, &record.id, HeadSource::Webhook)?;
         }
         Ok(known)
     });

@@ -57,7 +57,7 @@ impl ActiveRun {
             }
             None => self.enter_line(ledger, key, &copy),
         }
-        self.go_on(ledger, copy, (events, reports)).await;
+        self.resume_copy(ledger, copy, (events, reports)).await;
     }
 
     /// Takes the last place of the line.
@@ -70,7 +70,7 @@ impl ActiveRun {
             cancel.send_replace(true);
         });
         let repository = &ledger.record.repository;
-        let turn = self.services.groups.enter(repository, group, end);
+        let turn = self.services.groups.acquire(repository, group, end);
         let (parked, queue) = (self.services.parked.clone(), self.services.queue.clone());
         let run = ledger.record.id.clone();
         let told = move || parked.wake(&run, &queue);
@@ -78,7 +78,7 @@ impl ActiveRun {
     }
 
     /// Starts a copy whose turn has come; whether it has, or never will.
-    async fn go_on(
+    async fn resume_copy(
         &mut self,
         ledger: &mut Ledger,
         copy: StartedCopy,
@@ -101,8 +101,8 @@ impl ActiveRun {
                 if record.reason.as_deref() != Some(IN_GROUP) {
                     record.reason = Some(IN_GROUP.to_owned());
                     let text = format!("{}: {IN_GROUP}", record.name);
-                    ledger.say(LineKind::Info, &text).await;
-                    ledger.record.note_waiting();
+                    ledger.log_line(LineKind::Info, &text).await;
+                    ledger.record.clear_start();
                 }
                 false
             }
@@ -119,7 +119,7 @@ impl ActiveRun {
         let mut statuses = Vec::new();
         for copy in std::mem::take(&mut self.in_line) {
             let index = copy.index;
-            if self.go_on(ledger, copy, (events, reports)).await {
+            if self.resume_copy(ledger, copy, (events, reports)).await {
                 statuses.push(job_status(&ledger.record.jobs[index]));
             }
         }
@@ -131,7 +131,7 @@ impl ActiveRun {
         let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
         let at = self.in_line.iter().position(is_it)?;
         let copy = self.in_line.swap_remove(at);
-        self.line.leave(&self.copy_key(&copy));
+        self.line.release(&self.copy_key(&copy));
         Some(copy)
     }
 
@@ -156,7 +156,7 @@ impl ActiveRun {
         let (run, all) = (ledger.record.id.clone(), self.services.groups.clone());
         let of = (all, ledger.record.repository.clone());
         self.calls
-            .enter(call, of, move || parked.wake(&run, &queue));
+            .acquire(call, of, move || parked.wake(&run, &queue));
     }
 
     /// Why calls wait, for people.

@@ -41,7 +41,7 @@ impl ActiveRun {
             instance: copy,
             cancel,
         };
-        ledger.say_of_rerun(name, &text).await;
+        ledger.log_rerun(name, &text).await;
         self.launch_in_turn(ledger, started, events, reports).await;
         ledger.save(vec![status]).await;
         true
@@ -58,7 +58,7 @@ impl ActiveRun {
     }
 
     /// Notes how often a copy runs again when it is lost: the record outlives the plan.
-    pub(super) fn note_reruns(&self, ledger: &mut Ledger, copy: &StartedCopy) {
+    pub(super) fn record_reruns(&self, ledger: &mut Ledger, copy: &StartedCopy) {
         let settings = &self.services.settings;
         let said = self.stated_reruns(copy).and_then(|text| {
             let number = parse_reruns(&text);

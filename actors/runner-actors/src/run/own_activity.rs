@@ -83,7 +83,7 @@ async fn caused_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
     if ledger.record.attempt > 1 {
         return false;
     }
-    let Some(event) = NotedEvent::of(&ledger.event, &ledger.record) else {
+    let Some(event) = NotedEvent::from_event(&ledger.event, &ledger.record) else {
         return false;
     };
     let event = Arc::new(event);
@@ -102,7 +102,7 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
     let reason = ledger.record.reason.clone();
     loop {
         let repository = ledger.event.repository.clone();
-        let calls = read(services, move |rows| called::of(rows, &repository)).await;
+        let calls = read(services, move |rows| called::list_calls(rows, &repository)).await;
         if !event.compared(|event| concerns_calls(&calls, event)) {
             ledger.record.reason = reason;
             return false;
@@ -112,7 +112,7 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
             None => known.insert(account(services).await),
         };
         match verdict(&calls, event, account) {
-            CallVerdict::Wait => say_waiting(ledger).await,
+            CallVerdict::Wait => log_waiting(ledger).await,
             verdict => {
                 if let Account::App(login) = account {
                     learn_app(services, &calls, event, login.as_deref()).await;
@@ -154,7 +154,7 @@ async fn learn_app(
 }
 
 /// Says once what the run waits for.
-async fn say_waiting(ledger: &mut Ledger) {
+async fn log_waiting(ledger: &mut Ledger) {
     if ledger.record.reason.is_some() {
         return;
     }

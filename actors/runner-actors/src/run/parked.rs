@@ -45,7 +45,7 @@ pub(crate) struct ParkedRun {
 
 impl ParkedRun {
     /// Of a run that waits for something else than its own turn, which it has where it has a group.
-    pub(super) fn holding(
+    pub(super) fn new(
         ticket: Option<GroupTicket>,
         places: HeldPlaces,
         cancel: watch::Sender<Option<String>>,
@@ -84,9 +84,9 @@ impl ParkedRuns {
         queue: RunQueue,
     ) {
         let (parked, id) = (self.clone(), run.to_owned());
-        let waits = TurnWatch::of(async move {
+        let waits = TurnWatch::spawn(async move {
             let turn = turn.await;
-            parked.note_turn(&id, turn);
+            parked.record_turn(&id, turn);
             parked.wake(&id, &queue);
         });
         let parked = ParkedRun {
@@ -98,7 +98,7 @@ impl ParkedRuns {
         self.put(run, parked);
     }
 
-    fn note_turn(&self, run: &str, turn: Result<GroupTicket, NotAdmitted>) {
+    fn record_turn(&self, run: &str, turn: Result<GroupTicket, NotAdmitted>) {
         let unused = match (self.0.lock().get_mut(run), turn) {
             (Some(parked), Ok(ticket)) => parked.ticket.replace(ticket),
             (Some(parked), Err(reason)) => {

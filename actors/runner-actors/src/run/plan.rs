@@ -222,7 +222,7 @@ async fn fetch(
     });
     match reading.of(ledger, fetched).await? {
         Ok(Ok(fetched)) => {
-            note_merge(ledger, &fetched.0).await;
+            record_merge(ledger, &fetched.0).await;
             Some(fetched)
         }
         Ok(Err(error)) => {
@@ -244,7 +244,7 @@ async fn fetch(
 
 /// What a pull request was merged onto is kept: taken up or repeated, the run is of the same
 /// commit.
-async fn note_merge(ledger: &mut Ledger, source: &Source) {
+async fn record_merge(ledger: &mut Ledger, source: &Source) {
     let Some(onto) = source.merged_onto() else {
         return;
     };
@@ -287,7 +287,7 @@ async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]
     let started_by = started_by.cloned().collect();
     let (run, now_ms) = (ledger.record.id.clone(), services.settings.schedules.now_ms);
     let stored = ledger.recorder.store.write(move |rows| {
-        let mut known = rows::known(rows, &event.repository)?.unwrap_or_default();
+        let mut known = rows::load_repository(rows, &event.repository)?.unwrap_or_default();
         known.learn(&event, &run, planned, now_ms());
         known.learn_triggers(&event, followed, started_by);
         rows::put_known(rows, &known)
@@ -363,7 +363,7 @@ fn sibling(ledger: &Ledger, file: &str) -> NewRun {
     record.repeats = None;
     record.jobs.clear();
     record.environments.clear();
-    NewRun::of(&record, &ledger.event)
+    NewRun::new(&record, &ledger.event)
 }
 
 /// With `USE_LLM_PARSER` the model reads the file too; what it says must be what the file says.
@@ -378,7 +378,7 @@ async fn ask_model(
     };
     tracing::info!(event = "run.model_parsing", run = %ledger.record.id, "LLM-based workflow parsing enabled");
     ledger
-        .say(LineKind::Info, "LLM-based workflow parsing enabled")
+        .log_line(LineKind::Info, "LLM-based workflow parsing enabled")
         .await;
     let bytes = source.read(&workflow.file).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -386,7 +386,7 @@ async fn ask_model(
     match reading.of(ledger, checked).await? {
         Ok(notes) => {
             for line in notes.iter().flat_map(model_check::log_lines) {
-                ledger.say(LineKind::Info, &line).await;
+                ledger.log_line(LineKind::Info, &line).await;
             }
             Some(())
         }

@@ -34,7 +34,12 @@ pub(crate) struct RunServices {
 
 impl RunServices {
     /// What the VM manager leads to the services of a run's jobs: the forge's own addresses.
-    pub(super) fn led(&self, clone_url: &str, server_url: &str, repository: &str) -> Vec<Target> {
+    pub(super) fn forwarded_targets(
+        &self,
+        clone_url: &str,
+        server_url: &str,
+        repository: &str,
+    ) -> Vec<Target> {
         if self.settings.services.is_none() {
             return Vec::new();
         }

@@ -15,11 +15,14 @@ pub(super) fn settle(settings: &RunnerSettings, event: &StoredEvent, workflow: &
     let level = own.or(settings.token_permissions);
     let of_strangers = event.untrusted || event.kind().is_open_to_strangers();
     let defaults = token_defaults(level, of_strangers);
-    workflow.permissions = Some(Permissions::over(workflow.permissions.take(), &defaults));
+    workflow.permissions = Some(Permissions::or_defaults(
+        workflow.permissions.take(),
+        &defaults,
+    ));
     for job in &mut workflow.jobs {
         if let Some(named) = job.permissions.take() {
             let of_workflow = workflow.permissions.as_ref().unwrap_or(&defaults);
-            job.permissions = Some(Permissions::over(Some(named), of_workflow));
+            job.permissions = Some(Permissions::or_defaults(Some(named), of_workflow));
         }
     }
     if settings.cancel_previous.unwrap_or(false) && is_push(event) {

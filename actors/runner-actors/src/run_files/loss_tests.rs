@@ -69,7 +69,7 @@ fn i18_a_cache_that_is_lost_is_passed_over_and_stored_again() {
     std::fs::remove_file(object).unwrap();
     drop_copies(&data);
     assert_eq!(find(&files, "deps-1"), None);
-    assert!(!files.caches.has(&scope(), "deps-1").unwrap());
+    assert!(!files.caches.contains(&scope(), "deps-1").unwrap());
     put_cache(&files.caches, "deps-1");
     drop_copies(&data);
     assert_eq!(find(&files, "deps-1").as_deref(), Some("deps-1"));
@@ -83,7 +83,7 @@ fn i18_a_cache_that_is_lost_is_passed_over_and_stored_again() {
         .find(&[scope()], "deps-1", &[])
         .err()
         .expect("it is not the place");
-    assert!(files.caches.has(&scope(), "deps-1").unwrap());
+    assert!(files.caches.contains(&scope(), "deps-1").unwrap());
 }
 
 #[test]

@@ -66,7 +66,7 @@ async fn filled(data: &TempDir, store: &Store, place: &ObjectPlace) -> Vec<u8> {
 fn has_all(files: &RunFiles, site: &[u8]) {
     assert_eq!(read(&files.artifacts, "r", "site"), site);
     assert_eq!(files.artifacts.list("r").unwrap().len(), 2);
-    assert!(files.caches.has(&scope(), "deps").unwrap());
+    assert!(files.caches.contains(&scope(), "deps").unwrap());
     assert_eq!(printed(&files.logs), ["one"]);
 }
 
@@ -231,7 +231,7 @@ async fn i18_files_come_back_into_the_data_folder_and_need_no_storage_then() {
     // A storage from here on has what is new, and nothing of what was there.
     let folder = TempDir::new().unwrap();
     let files = process(&fresh, &store, &in_folder(&folder), Duration::ZERO);
-    files.tend(&store, &mut super::TendState::default());
+    files.maintain(&store, &mut super::TendState::default());
     assert_eq!(trouble(&files), "");
     assert_eq!(objects(folder.path()).len(), 4);
     has_all(&process(&data, &store, &in_folder(&folder), DAY), &site);
@@ -248,7 +248,7 @@ async fn server_is_not_needed(server: S3Server, data: &TempDir, site: &[u8]) {
     };
     assert_eq!(read(&alone.artifacts, "r", "site"), site);
     assert_eq!(alone.artifacts.list("r").unwrap().len(), 2);
-    assert!(alone.caches.has(&scope(), "deps").unwrap());
+    assert!(alone.caches.contains(&scope(), "deps").unwrap());
     let log = std::fs::read_to_string(alone.logs.path("r")).unwrap();
     assert!(log.contains("one"), "{log}");
     assert!(!data.path().join("objects").exists(), "copies take no room");

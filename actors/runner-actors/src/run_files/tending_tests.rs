@@ -45,7 +45,7 @@ fn i18_what_was_forgotten_while_another_led_does_not_come_back() {
     }
 
     let again = process(&first, &store, &place, DAY);
-    again.tend(&store, &mut TendState::default());
+    again.maintain(&store, &mut TendState::default());
     assert!(!again.logs.path("old").exists());
     for run in ["old", "killed"] {
         assert!(!is_stored(&again, run), "{run}");
@@ -56,7 +56,7 @@ fn i18_what_was_forgotten_while_another_led_does_not_come_back() {
     assert_eq!(again.artifacts.list("r").unwrap().len(), 1);
     // A store without any run is another one.
     let other = Store::in_memory(&Options::new("test")).unwrap();
-    again.tend(&other, &mut TendState::default());
+    again.maintain(&other, &mut TendState::default());
     assert!(again.logs.path("r").exists());
 }
 
@@ -74,7 +74,7 @@ fn i18_without_objects_logs_go_too_that_were_forgotten_elsewhere() {
         let file = std::fs::File::create(files.logs.path(run)).unwrap();
         file.set_modified(SystemTime::now() - age).unwrap();
     }
-    files.tend(&store, &mut TendState::default());
+    files.maintain(&store, &mut TendState::default());
     assert!(!files.logs.path("old").exists());
     assert!(files.logs.path("young").exists(), "its run may begin");
 }
@@ -95,7 +95,7 @@ fn i18_a_log_that_cannot_be_stored_holds_up_nothing_else() {
     files.artifacts.remove_run("r").unwrap();
     let other = ArtifactStore::new(data.path(), None);
     put(&other, "r", "here", 6000).unwrap();
-    files.tend(&store, &mut TendState::default());
+    files.maintain(&store, &mut TendState::default());
     assert!(is_stored(&files, "a") && is_stored(&files, "z"));
     assert_eq!(
         std::fs::read_dir(data.path().join("artifacts"))

@@ -165,7 +165,7 @@ async fn another_process_has_all(place: &ObjectPlace) {
     assert_eq!(printed(&b.logs), ["one", "two"]);
     let found = b.caches.find(&[scope()], "deps-2", &["deps-".to_owned()]);
     assert_eq!(found.unwrap().unwrap().key, "deps-1");
-    assert!(b.caches.has(&scope(), "deps-1").unwrap());
+    assert!(b.caches.contains(&scope(), "deps-1").unwrap());
     // It goes on where the other ended.
     say(&b.logs, "three").await;
     b.logs.store("r", true).await;
@@ -320,7 +320,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
         names
     };
     assert_eq!(names(&files), ["before", "during"]);
-    files.tend(&store, &mut TendState::default());
+    files.maintain(&store, &mut TendState::default());
     assert_eq!(shared.trouble(), None);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(printed(&next.logs), ["one"]);
@@ -372,14 +372,14 @@ async fn i18_files_from_before_are_read_where_they_are_and_moved() {
         old,
         "before it is moved"
     );
-    assert!(files.caches.has(&scope(), "deps").unwrap());
+    assert!(files.caches.contains(&scope(), "deps").unwrap());
     assert_eq!(printed(&files.logs), ["one"]);
-    files.tend(&store, &mut TendState::default());
+    files.maintain(&store, &mut TendState::default());
     let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
     assert_eq!(left.count(), 0);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(read(&next.artifacts, "r", "old"), old);
-    assert!(next.caches.has(&scope(), "deps").unwrap());
+    assert!(next.caches.contains(&scope(), "deps").unwrap());
     assert_eq!(printed(&next.logs), ["one"]);
     // Another installation may not have the place.
     let stranger = process(&TempDir::new().unwrap(), &self::store(), &place, DAY);

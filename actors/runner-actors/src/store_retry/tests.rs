@@ -30,7 +30,7 @@ fn tests_of(record: &RunRecord) -> NewJobTests {
         "steps": [],
     }))
     .unwrap();
-    NewJobTests::of(record, &job, &JobTests::default(), 1)
+    NewJobTests::pack(record, &job, &JobTests::default(), 1)
 }
 
 /// Another process takes the store of one whose session was lost.

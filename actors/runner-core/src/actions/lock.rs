@@ -92,7 +92,7 @@ impl ActionLock {
             return Ok(Self::default());
         };
         for (key, action) in &file.actions {
-            if let Some(what) = wrong(key, action) {
+            if let Some(what) = find_fault(key, action) {
                 let name = config_core::quoted(key);
                 return Err(LockError::Entry { name, what });
             }
@@ -120,7 +120,7 @@ impl ActionLock {
     /// What is locked of the reference's repository to this commit, by whatever name.
     #[must_use]
     pub fn at_commit(&self, reference: &ActionReference, commit: &str) -> Option<&LockedAction> {
-        let key = reference.at("").key();
+        let key = reference.with_commit("").key();
         let mut same = self.actions.iter();
         let found = same.find(|(name, locked)| name.starts_with(&key) && locked.commit == commit);
         found.map(|(_, locked)| locked)
@@ -168,7 +168,7 @@ impl ActionLock {
 }
 
 /// What is wrong with an entry.
-fn wrong(key: &str, action: &LockedAction) -> Option<&'static str> {
+fn find_fault(key: &str, action: &LockedAction) -> Option<&'static str> {
     let hex = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let read = key.parse::<ActionReference>();
     if !read.is_ok_and(|read| read.key() == key && read.path().is_empty()) {

@@ -75,7 +75,7 @@ impl ActionReference {
 impl ActionReference {
     /// The same action of this forge, or of the one that names without a host mean.
     #[must_use]
-    pub fn on(&self, server: Option<&str>) -> Self {
+    pub fn with_server(&self, server: Option<&str>) -> Self {
         Self {
             server: server.map(str::to_owned),
             ..self.clone()
@@ -91,7 +91,7 @@ impl ActionReference {
 
     /// The same action at this commit.
     #[must_use]
-    pub fn at(&self, commit: &str) -> Self {
+    pub fn with_commit(&self, commit: &str) -> Self {
         Self {
             reference: commit.to_owned(),
             ..self.clone()

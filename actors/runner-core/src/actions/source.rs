@@ -24,7 +24,7 @@ pub trait ActionSource {
         commit: &str,
     ) -> Result<LockedAction, String> {
         let named = self.find(reference);
-        let by_commit = || self.find(&reference.at(commit));
+        let by_commit = || self.find(&reference.with_commit(commit));
         match named {
             Ok(found) if found.commit == commit => Ok(found),
             named => by_commit().map_err(|_| how_to_add_locked(reference, commit, named.ok())),
@@ -116,7 +116,7 @@ pub fn how_to_add_locked(
         || "which is not in the runner's store of actions".to_owned(),
         |other| format!("and the runner's store of actions has {}", other.commit),
     );
-    let name = reference.at(commit);
+    let name = reference.with_commit(commit);
     format!(
         "{WORKFLOW_LOCK} locks it to {commit}, {has}; the operator adds it with `workflow-runner actions add {name}`"
     )

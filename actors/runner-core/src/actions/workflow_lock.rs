@@ -48,10 +48,10 @@ impl WorkflowLock {
         if let Some(mistake) = document.mistakes.into_iter().next() {
             return Err(wrong((mistake.place, mistake.message)));
         }
-        Self::of(&document.root).map_err(wrong)
+        Self::from_node(&document.root).map_err(wrong)
     }
 
-    fn of(root: &Node) -> Result<Self, LocatedError> {
+    fn from_node(root: &Node) -> Result<Self, LocatedError> {
         let entries = entries(root, "the file")?;
         if let Some(odd) = entries.iter().find(|it| !KEYS.contains(&it.key.as_str())) {
             return Err((odd.key_place, format!("unknown key {}", quoted(&odd.key))));

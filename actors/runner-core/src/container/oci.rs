@@ -86,7 +86,7 @@ pub enum Packing {
 #[error("{0}")]
 pub struct OciError(pub String);
 
-fn wrong(text: impl Into<String>) -> OciError {
+fn oci_error(text: impl Into<String>) -> OciError {
     OciError(text.into())
 }
 
@@ -103,10 +103,10 @@ struct RawConfig {
 /// When it is neither.
 pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
     if bytes.len() > MAX_DOCUMENT {
-        return Err(wrong("its manifest is too large"));
+        return Err(oci_error("its manifest is too large"));
     }
     let raw: RawConfig = serde_json::from_slice(bytes)
-        .map_err(|error| wrong(format!("its manifest cannot be read: {error}")))?;
+        .map_err(|error| oci_error(format!("its manifest cannot be read: {error}")))?;
     let layers = raw.layers.unwrap_or_default();
     let named = raw
         .manifests
@@ -116,15 +116,15 @@ pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
         .chain(&layers);
     if let Some(bad) = named.into_iter().find(|it| !is_digest(&it.digest)) {
         let digest = config_core::quoted(&bad.digest);
-        return Err(wrong(format!("{digest} in its manifest is no digest")));
+        return Err(oci_error(format!("{digest} in its manifest is no digest")));
     }
     match (raw.manifests, raw.config) {
         (Some(manifests), _) => Ok(Document::Index(manifests)),
         (None, Some(config)) if (1..=MAX_LAYERS).contains(&layers.len()) => {
             Ok(Document::Manifest(Manifest { config, layers }))
         }
-        (None, Some(_)) => Err(wrong(format!("it has {} layers", layers.len()))),
-        (None, None) => Err(wrong("its manifest names neither images nor layers")),
+        (None, Some(_)) => Err(oci_error(format!("it has {} layers", layers.len()))),
+        (None, None) => Err(oci_error("its manifest names neither images nor layers")),
     }
 }
 
@@ -148,7 +148,7 @@ pub fn choose<'d>(
     };
     let mut fitting = manifests.iter().filter(fits);
     let found = fitting.clone().find(named).or_else(|| fitting.next());
-    found.ok_or_else(|| wrong("it holds no image for linux on amd64"))
+    found.ok_or_else(|| oci_error("it holds no image for linux on amd64"))
 }
 
 /// How a layer of this media type is packed.
@@ -165,7 +165,7 @@ pub fn packing(media_type: &str) -> Result<Packing, OciError> {
         "zstd" => Ok(Packing::Zstd),
         _ => {
             let media_type = config_core::quoted(media_type);
-            Err(wrong(format!(
+            Err(oci_error(format!(
                 "layers of type {media_type} cannot be read: gzip, zstd and plain tar can"
             )))
         }
@@ -178,7 +178,7 @@ pub fn packing(media_type: &str) -> Result<Packing, OciError> {
 /// When it names not as many as there are layers.
 pub fn diff_ids(config: &[u8], layers: usize) -> Result<Vec<String>, OciError> {
     let value: serde_json::Value = serde_json::from_slice(config)
-        .map_err(|error| wrong(format!("its configuration cannot be read: {error}")))?;
+        .map_err(|error| oci_error(format!("its configuration cannot be read: {error}")))?;
     let ids = value.pointer("/rootfs/diff_ids");
     let ids = ids.and_then(serde_json::Value::as_array);
     let ids = ids.into_iter().flatten();
@@ -188,7 +188,7 @@ pub fn diff_ids(config: &[u8], layers: usize) -> Result<Vec<String>, OciError> {
     if ids.len() == layers && ids.iter().all(|id| is_digest(id)) {
         return Ok(ids);
     }
-    Err(wrong("its configuration does not name its layers"))
+    Err(oci_error("its configuration does not name its layers"))
 }
 
 /// A manifest of the same image with layers as they are unpacked: digest and bytes of each.
@@ -242,14 +242,14 @@ pub struct SavedImage {
 /// When it holds not exactly one image with paths inside the archive.
 pub fn saved(bytes: &[u8]) -> Result<SavedImage, OciError> {
     let mut images: Vec<SavedImage> = serde_json::from_slice(bytes)
-        .map_err(|error| wrong(format!("its manifest.json cannot be read: {error}")))?;
+        .map_err(|error| oci_error(format!("its manifest.json cannot be read: {error}")))?;
     let (Some(image), true) = (images.pop(), images.is_empty()) else {
-        return Err(wrong("the archive holds not exactly one image"));
+        return Err(oci_error("the archive holds not exactly one image"));
     };
     let inside = |path: &String| !path.starts_with('/') && !path.split('/').any(|it| it == "..");
     let paths = image.layers.iter().chain([&image.config]);
     if !paths.into_iter().all(inside) || !(1..=MAX_LAYERS).contains(&image.layers.len()) {
-        return Err(wrong("its manifest.json names wrong files"));
+        return Err(oci_error("its manifest.json names wrong files"));
     }
     Ok(image)
 }

@@ -42,7 +42,7 @@ impl Kind {
     }
 
     /// That of a value.
-    pub fn of(value: &Value) -> Self {
+    pub fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Bool,
@@ -61,7 +61,7 @@ impl Expr {
     /// The kind of its value, where every run gives it the same one (or nothing).
     pub fn kind(&self, named: KindLookup<'_>) -> Option<Kind> {
         match self {
-            Self::Literal(value) => Some(Kind::of(value)),
+            Self::Literal(value) => Some(Kind::from_value(value)),
             // Of a job without one `matrix` is empty.
             Self::Context(Context::Matrix) => None,
             Self::Context(_) => Some(Kind::Object),
@@ -132,9 +132,9 @@ fn called(function: Function, arguments: &[Expr]) -> Option<Kind> {
             Some(Kind::Text)
         }
         Function::FromJson => match arguments.first()? {
-            Expr::Literal(Value::Text(text)) => {
-                Function::read_json(text).ok().map(|value| Kind::of(&value))
-            }
+            Expr::Literal(Value::Text(text)) => Function::read_json(text)
+                .ok()
+                .map(|value| Kind::from_value(&value)),
             _ => None,
         },
         Function::Case => None,

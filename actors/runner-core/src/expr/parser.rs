@@ -45,7 +45,7 @@ impl Expr {
             None => Ok(expr),
             Some(token) => Err(ExprError::new(
                 token.at,
-                format!("unexpected {}", shown(token)),
+                format!("unexpected {}", describe_token(token)),
             )),
         }
     }
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         self.tokens.get(self.next)
     }
 
-    fn at(&self) -> usize {
+    fn position(&self) -> usize {
         self.peek().map_or(self.end, |token| token.at)
     }
 
@@ -79,9 +79,11 @@ impl<'t> Parser<'t> {
         if self.take(mark) {
             return Ok(());
         }
-        let found = self.peek().map_or_else(|| "the end".to_owned(), shown);
+        let found = self
+            .peek()
+            .map_or_else(|| "the end".to_owned(), describe_token);
         Err(ExprError::new(
-            self.at(),
+            self.position(),
             format!("expected `{mark}`, found {found}"),
         ))
     }
@@ -94,7 +96,7 @@ impl<'t> Parser<'t> {
         self.depth += 1;
         if self.depth > MAX_EXPRESSION_DEPTH {
             let message = format!("the expression is nested more than {MAX_EXPRESSION_DEPTH} deep");
-            return Err(ExprError::new(self.at(), message));
+            return Err(ExprError::new(self.position(), message));
         }
         let result = inner(self);
         self.depth -= 1;
@@ -112,7 +114,7 @@ impl<'t> Parser<'t> {
             self.operators += 1;
             if self.operators > MAX_OPERATORS {
                 let message = format!("the expression has more than {MAX_OPERATORS} operators");
-                return Err(ExprError::new(self.at(), message));
+                return Err(ExprError::new(self.position(), message));
             }
             let right = self.level(level + 1)?;
             left = Expr::Binary(*operator, Box::new(left), Box::new(right));
@@ -130,7 +132,7 @@ impl<'t> Parser<'t> {
             links += 1;
             if links > MAX_EXPRESSION_DEPTH {
                 let message = format!("more than {MAX_EXPRESSION_DEPTH} properties in a row");
-                return Err(ExprError::new(self.at(), message));
+                return Err(ExprError::new(self.position(), message));
             }
             if self.take(".") {
                 expr = self.property(expr)?;
@@ -163,7 +165,7 @@ impl<'t> Parser<'t> {
                 Ok(Expr::Index(Box::new(of), Box::new(name)))
             }
             _ => Err(ExprError::new(
-                self.at(),
+                self.position(),
                 "expected a property name after `.`",
             )),
         }
@@ -185,7 +187,7 @@ impl<'t> Parser<'t> {
             Kind::Name(name) => context(name, token.at),
             Kind::Mark(_) => Err(ExprError::new(
                 token.at,
-                format!("unexpected {}", shown(token)),
+                format!("unexpected {}", describe_token(token)),
             )),
         }
     }
@@ -228,7 +230,7 @@ fn context(name: &str, at: usize) -> Result<Expr, ExprError> {
     })
 }
 
-fn shown(token: &Token) -> String {
+fn describe_token(token: &Token) -> String {
     match &token.kind {
         Kind::Literal(value) => config_core::quoted(&value.as_text()),
         Kind::Name(name) => config_core::quoted(name),

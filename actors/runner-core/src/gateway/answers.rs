@@ -35,7 +35,7 @@ pub fn is_of_releases(path: &str) -> bool {
 /// What a job of `repository` sees of an answer; `writes`: it may write contents, and so sees
 /// releases that are not published.
 #[must_use]
-pub fn shown_answer(path: &str, body: &[u8], repository: &str, writes: bool) -> ShownAnswer {
+pub fn filter_answer(path: &str, body: &[u8], repository: &str, writes: bool) -> ShownAnswer {
     if FILES.contains(&endpoint(path)) {
         return ShownAnswer::Whole;
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn shown(path: &str, body: &str, writes: bool) -> ShownAnswer {
-        shown_answer(path, body.as_bytes(), "a/b", writes)
+        filter_answer(path, body.as_bytes(), "a/b", writes)
     }
 
     fn part(text: &str) -> ShownAnswer {

@@ -70,7 +70,7 @@ pub struct CausingCall {
 }
 
 impl CallMove {
-    fn of(reference: String, old: Option<&str>, new: Option<&str>) -> Self {
+    fn new(reference: String, old: Option<&str>, new: Option<&str>) -> Self {
         Self {
             reference: bounded(reference),
             old: old.and_then(whole_id),
@@ -96,7 +96,7 @@ impl CausingCall {
     /// What a call causes that is passed on; `path` as it stands in the request line. `None`:
     /// nothing that could start a run.
     #[must_use]
-    pub fn of(method: &str, path: &str, body: &[u8]) -> Option<Self> {
+    pub fn parse(method: &str, path: &str, body: &[u8]) -> Option<Self> {
         if matches!(method, "GET" | "HEAD") {
             return None;
         }
@@ -149,7 +149,11 @@ impl CausingCall {
         // A fork's branch moves elsewhere, and no push of it is heard of here.
         let origin = Origin::of_head(branch, text("/head/repo/full_name"), repository);
         self.effects.moves = match origin == Origin::SameRepository {
-            true => vec![CallMove::of(format!("{BRANCHES}{branch}"), Some(sha), None)],
+            true => vec![CallMove::new(
+                format!("{BRANCHES}{branch}"),
+                Some(sha),
+                None,
+            )],
             false => Vec::new(),
         };
     }
@@ -205,7 +209,7 @@ impl CausingCall {
             one.new = one.new.take().or(commit);
         }
         if let Some(head) = text("/head/ref").filter(|_| self.removes_head) {
-            let gone = CallMove::of(format!("{BRANCHES}{head}"), None, Some(ZEROS));
+            let gone = CallMove::new(format!("{BRANCHES}{head}"), None, Some(ZEROS));
             self.effects.moves.push(gone);
         }
         self.effects
@@ -249,61 +253,61 @@ fn branch(name: Option<&str>) -> String {
 
 fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
     let moving = |one, commit_at| Some(CausingCall::moving(one, commit_at));
-    let gone = |reference: String| moving(CallMove::of(reference, None, Some(ZEROS)), None);
+    let gone = |reference: String| moving(CallMove::new(reference, None, Some(ZEROS)), None);
     let commit = |name: &str| field(body, name);
     match (method, rest) {
         (_, ["contents", ..]) | ("POST", ["diffpatch"]) => {
             let made = commit("new_branch");
             let name = branch(made.or(commit("branch")));
-            let mut one = CallMove::of(name, made.map(|_| ZEROS), None);
+            let mut one = CallMove::new(name, made.map(|_| ZEROS), None);
             one.is_own_commit = true;
             // GitHub makes no branch here, and reads no other spelling of a name.
             let exact = body["branch"].as_str();
-            let other = CallMove::of(branch(exact), None, None);
+            let other = CallMove::new(branch(exact), None, None);
             let is_other = other.reference != one.reference;
             let mut call = CausingCall::moving(one, Some("/commit/sha"));
             call.effects.moves.extend(is_other.then_some(other));
             Some(call)
         }
         ("POST", ["merges"]) => {
-            let mut one = CallMove::of(branch(commit("base")), None, None);
+            let mut one = CallMove::new(branch(commit("base")), None, None);
             one.is_own_commit = true;
             moving(one, Some("/sha"))
         }
         ("POST", ["merge-upstream"]) => {
-            moving(CallMove::of(branch(commit("branch")), None, None), None)
+            moving(CallMove::new(branch(commit("branch")), None, None), None)
         }
         ("POST", ["git", "refs"]) => {
             let name = commit("ref").unwrap_or_default().to_owned();
             let new = commit("sha").filter(|_| !name.starts_with(TAGS));
-            moving(CallMove::of(name, Some(ZEROS), new), None)
+            moving(CallMove::new(name, Some(ZEROS), new), None)
         }
         ("PATCH", ["git", "refs", name @ ..]) => {
             let name = format!("refs/{}", name.join("/"));
             // An event of a tag may name the tag's own object, or its commit.
             let new = commit("sha").filter(|_| !name.starts_with(TAGS));
-            moving(CallMove::of(name, None, new), None)
+            moving(CallMove::new(name, None, new), None)
         }
         ("DELETE", ["git", "refs", name @ ..]) => gone(format!("refs/{}", name.join("/"))),
         ("POST", ["branches"]) => {
-            let made = CallMove::of(branch(commit("new_branch_name")), Some(ZEROS), None);
+            let made = CallMove::new(branch(commit("new_branch_name")), Some(ZEROS), None);
             moving(made, Some("/commit/id"))
         }
         ("POST", ["branches", name @ .., "rename"]) => renamed(&name.join("/"), commit("new_name")),
         ("PUT", ["branches", name @ ..]) => {
             let name = branch(Some(&name.join("/")));
-            moving(CallMove::of(name, None, commit("new_commit_id")), None)
+            moving(CallMove::new(name, None, commit("new_commit_id")), None)
         }
         ("DELETE", ["branches", name @ ..]) => gone(branch(Some(&name.join("/")))),
         ("POST", ["tags"]) => {
             let name = format!("{TAGS}{}", commit("tag_name").unwrap_or_default());
-            moving(CallMove::of(name, Some(ZEROS), None), None)
+            moving(CallMove::new(name, Some(ZEROS), None), None)
         }
         ("DELETE", ["tags", name @ ..]) => gone(format!("{TAGS}{}", name.join("/"))),
         // A release makes its tag where there is none.
         ("POST", ["releases"]) | ("PATCH", ["releases", _]) => {
             let name = format!("{TAGS}{}", commit("tag_name").unwrap_or_default());
-            let mut call = CausingCall::moving(CallMove::of(name, Some(ZEROS), None), None);
+            let mut call = CausingCall::moving(CallMove::new(name, Some(ZEROS), None), None);
             call.tag_at = Some("/tag_name");
             Some(call)
         }
@@ -312,9 +316,9 @@ fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall
 }
 
 fn renamed(from: &str, to: Option<&str>) -> Option<CausingCall> {
-    let made = CallMove::of(branch(to), Some(ZEROS), None);
+    let made = CallMove::new(branch(to), Some(ZEROS), None);
     let mut call = CausingCall::moving(made, Some("/commit/sha"));
-    let gone = CallMove::of(branch(Some(from)), None, Some(ZEROS));
+    let gone = CallMove::new(branch(Some(from)), None, Some(ZEROS));
     call.effects.moves.push(gone);
     Some(call)
 }
@@ -357,7 +361,7 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
             let mut call = changing(&["closed"])?;
             call.effects.moves = vec![CallMove {
                 is_own_commit: true,
-                ..CallMove::of(BRANCHES.to_owned(), None, None)
+                ..CallMove::new(BRANCHES.to_owned(), None, None)
             }];
             call.commit_at = Some("/sha");
             call.question = Some(PullQuestion::After(number));
@@ -367,7 +371,7 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
         }
         ("PUT" | "POST", "pulls", "update-branch" | "update") => {
             let mut call = changing(&["synchronize", "synchronized"])?;
-            call.effects.moves = vec![CallMove::of(BRANCHES.to_owned(), None, None)];
+            call.effects.moves = vec![CallMove::new(BRANCHES.to_owned(), None, None)];
             call.question = Some(PullQuestion::Before(number));
             Some(call)
         }

@@ -21,7 +21,7 @@ impl FormGuard {
     ///
     /// # Errors
     /// What it is can be read in two ways.
-    pub fn of(content_type: &str) -> Result<Option<Self>, &'static str> {
+    pub fn for_content_type(content_type: &str) -> Result<Option<Self>, &'static str> {
         let mut parts = content_type.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
         if !kind.contains("multipart") {
@@ -164,7 +164,7 @@ mod tests {
     const TYPE: &str = "multipart/form-data; boundary=xyz";
 
     fn looked(body: &str, piece: usize) -> Result<(), &'static str> {
-        let mut guard = FormGuard::of(TYPE).unwrap().unwrap();
+        let mut guard = FormGuard::for_content_type(TYPE).unwrap().unwrap();
         body.as_bytes()
             .chunks(piece)
             .try_for_each(|piece| guard.push(piece))
@@ -214,10 +214,17 @@ mod tests {
 
     #[test]
     fn i17_what_is_no_form_is_not_looked_at() {
-        assert!(FormGuard::of("application/octet-stream").unwrap().is_none());
-        assert!(FormGuard::of("").unwrap().is_none());
+        assert!(
+            FormGuard::for_content_type("application/octet-stream")
+                .unwrap()
+                .is_none()
+        );
+        assert!(FormGuard::for_content_type("").unwrap().is_none());
         for plain in [TYPE, "Multipart/Form-Data; boundary=\"a-b\"; charset=utf-8"] {
-            assert!(FormGuard::of(plain).unwrap().is_some(), "{plain}");
+            assert!(
+                FormGuard::for_content_type(plain).unwrap().is_some(),
+                "{plain}"
+            );
         }
         for odd in [
             "multipart/form-data",
@@ -227,7 +234,7 @@ mod tests {
             "multipart/form-data; boundary*=a",
             "x; multipart/form-data; boundary=a",
         ] {
-            let found = FormGuard::of(odd);
+            let found = FormGuard::for_content_type(odd);
             assert!(found.is_err() || odd.starts_with("x;"), "{odd}");
         }
     }

@@ -43,7 +43,7 @@ impl GitService {
         }
     }
 
-    fn of(name: &str) -> Option<Self> {
+    fn parse(name: &str) -> Option<Self> {
         let all = [Self::UploadPack, Self::ReceivePack];
         all.into_iter().find(|service| service.name() == name)
     }
@@ -96,10 +96,10 @@ pub fn decide_git(
         ("GET", "info/refs") => {
             let service = query.and_then(|query| query.strip_prefix("service="));
             service
-                .and_then(GitService::of)
+                .and_then(GitService::parse)
                 .map(|service| (service, GitCall::Advertise(service)))
         }
-        ("POST", name) => GitService::of(name).map(|service| (service, GitCall::Serve(service))),
+        ("POST", name) => GitService::parse(name).map(|service| (service, GitCall::Serve(service))),
         _ => None,
     };
     let Some((service, call)) = call else {

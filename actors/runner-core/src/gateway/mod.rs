@@ -26,7 +26,7 @@ mod targets;
 mod uploads;
 mod workflow_calls;
 
-pub use answers::{ShownAnswer, is_of_releases, shown_answer};
+pub use answers::{ShownAnswer, filter_answer, is_of_releases};
 pub use body::{checked_body, is_address_key};
 pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
@@ -46,14 +46,14 @@ pub use large_files::{
     is_of_large_files, may_write_large_files,
 };
 pub use links::{ApiAddress, rewritten_link};
-pub use own_address::{OwnPath, own_addresses, own_path, shown_tokens, without_token};
+pub use own_address::{OwnPath, own_addresses, own_path, presented_tokens, without_token};
 pub use packages::{CREDENTIALS, PackageCall, decide_packages};
 pub use push::{
     ChangedWorkflows, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand, PushHead, check_reference,
     check_workflows, parse_push,
 };
 pub use push_answer::{
-    forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal,
+    forge_messages, parse_porcelain, push_advertisement, push_report, render_refusal,
 };
 pub use refusal::CallRefusal;
 pub use release_file::release_file;

@@ -91,7 +91,7 @@ pub fn own_path<'a>(path: &'a str, mount: &str) -> OwnPath<'a> {
 /// What a request may show as a token: in its header, in each of the ways in which clients write
 /// one, a client of packages in one of its own, and in its query.
 #[must_use]
-pub fn shown_tokens(
+pub fn presented_tokens(
     authorization: Option<&str>,
     api_key: Option<&str>,
     query: Option<&str>,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn i17_tokens_are_found_wherever_clients_write_them() {
-        let shown = |header: &str, query: &str| shown_tokens(Some(header), None, Some(query));
+        let shown = |header: &str, query: &str| presented_tokens(Some(header), None, Some(query));
         assert_eq!(shown("token abc", ""), ["abc"]);
         assert_eq!(shown("Bearer abc", ""), ["abc"]);
         assert_eq!(shown("abc", ""), ["abc"]);
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(shown("basic YWJj", ""), ["abc"]);
         assert_eq!(shown("Basic YWJjOg==", ""), ["abc"]);
         assert_eq!(shown("", "a=1&access_token=a%62c&token=x"), ["abc", "x"]);
-        assert_eq!(shown_tokens(None, Some("abc"), None), ["abc"]);
+        assert_eq!(presented_tokens(None, Some("abc"), None), ["abc"]);
         assert!(shown("Basic !", "tokens=abc").is_empty());
         let rest = |query| without_token(query, "abc");
         assert_eq!(rest("a=1&token=abc&b=%2F"), Some("a=1&b=%2F".to_owned()));

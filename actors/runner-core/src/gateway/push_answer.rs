@@ -26,13 +26,13 @@ pub fn parse_porcelain(output: &str) -> HashMap<String, Result<(), String>> {
             "stale info" => "fetch first: the reference has moved at the forge",
             reason => reason,
         };
-        Some((reference.to_owned(), Err(shown(reason))))
+        Some((reference.to_owned(), Err(to_one_line(reason))))
     });
     lines.collect()
 }
 
 /// Text of a server as one line.
-fn shown(text: &str) -> String {
+fn to_one_line(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(400).collect()
 }
 
@@ -42,7 +42,10 @@ pub fn forge_messages(stderr: &str) -> Vec<String> {
     let lines = stderr
         .lines()
         .filter_map(|line| line.strip_prefix("remote: "));
-    lines.map(|line| shown(line.trim_end())).take(200).collect()
+    lines
+        .map(|line| to_one_line(line.trim_end()))
+        .take(200)
+        .collect()
 }
 
 fn packet(out: &mut Vec<u8>, data: &[u8]) {
@@ -84,13 +87,13 @@ pub fn push_report(
     let mut report = Vec::new();
     let unpack = match unpacked {
         Ok(()) => "unpack ok\n".to_owned(),
-        Err(reason) => format!("unpack {}\n", shown(reason)),
+        Err(reason) => format!("unpack {}\n", to_one_line(reason)),
     };
     packet(&mut report, unpack.as_bytes());
     for (command, result) in head.commands.iter().zip(results) {
         let line = match result {
             Ok(()) => format!("ok {}\n", command.reference),
-            Err(reason) => format!("ng {} {}\n", command.reference, shown(reason)),
+            Err(reason) => format!("ng {} {}\n", command.reference, to_one_line(reason)),
         };
         packet(&mut report, line.as_bytes());
     }
@@ -117,9 +120,9 @@ pub fn push_report(
 /// A refusal of a request that git has sent already, as git shows it: of another answer it shows
 /// the status alone. Its content type, and the answer; nothing for other requests.
 #[must_use]
-pub fn shown_refusal(path: &str, message: &str) -> Option<(String, Vec<u8>)> {
+pub fn render_refusal(path: &str, message: &str) -> Option<(String, Vec<u8>)> {
     let service = path.rsplit('/').next().unwrap_or_default();
-    let message = shown(message);
+    let message = to_one_line(message);
     let mut out = Vec::new();
     match service {
         "git-upload-pack" => packet(&mut out, format!("ERR {message}\n").as_bytes()),
@@ -199,15 +202,15 @@ mod tests {
 
     #[test]
     fn i17_refusals_are_said_in_the_words_of_the_service() {
-        let (kind, answer) = shown_refusal("/a/b/git-upload-pack", "too much").unwrap();
+        let (kind, answer) = render_refusal("/a/b/git-upload-pack", "too much").unwrap();
         assert_eq!(kind, "application/x-git-upload-pack-result");
         assert_eq!(answer, b"0011ERR too much\n");
-        let (_, answer) = shown_refusal("/a/b.git/git-receive-pack", "too much").unwrap();
+        let (_, answer) = render_refusal("/a/b.git/git-receive-pack", "too much").unwrap();
         let text = String::from_utf8(answer).unwrap();
         assert_eq!(
             text,
             "000e\u{2}too much\n001c\u{1}0013unpack refused\n00000000"
         );
-        assert_eq!(shown_refusal("/a/b/info/refs", "x"), None);
+        assert_eq!(render_refusal("/a/b/info/refs", "x"), None);
     }
 }

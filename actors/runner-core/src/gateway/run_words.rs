@@ -24,7 +24,7 @@ impl StatusWords {
 
     /// It has.
     #[must_use]
-    pub fn ended(conclusion: &'static str) -> Self {
+    pub fn completed(conclusion: &'static str) -> Self {
         Self {
             status: "completed",
             conclusion: Some(conclusion),
@@ -41,13 +41,13 @@ impl StatusWords {
             RunState::Received | RunState::Parsing | RunState::Planned | RunState::Allocating => {
                 Self::open("queued")
             }
-            RunState::Succeeded if is_skipped => Self::ended("skipped"),
-            RunState::Succeeded => Self::ended("success"),
-            RunState::Failed | RunState::Lost => Self::ended("failure"),
-            RunState::Cancelled => Self::ended("cancelled"),
-            RunState::TimedOut => Self::ended("timed_out"),
-            RunState::Refused => Self::ended("startup_failure"),
-            RunState::Ignored => Self::ended("skipped"),
+            RunState::Succeeded if is_skipped => Self::completed("skipped"),
+            RunState::Succeeded => Self::completed("success"),
+            RunState::Failed | RunState::Lost => Self::completed("failure"),
+            RunState::Cancelled => Self::completed("cancelled"),
+            RunState::TimedOut => Self::completed("timed_out"),
+            RunState::Refused => Self::completed("startup_failure"),
+            RunState::Ignored => Self::completed("skipped"),
         }
     }
 
@@ -60,8 +60,8 @@ impl StatusWords {
     ) -> Self {
         match conclusion {
             None => Self::open(open()),
-            Some(Conclusion::Failure) if timed_out => Self::ended("timed_out"),
-            Some(conclusion) => Self::ended(conclusion.as_str()),
+            Some(Conclusion::Failure) if timed_out => Self::completed("timed_out"),
+            Some(conclusion) => Self::completed(conclusion.as_str()),
         }
     }
 

@@ -57,7 +57,7 @@ impl CommitTarget {
     ///
     /// # Errors
     /// What must be named otherwise.
-    pub fn of(method: &str, path: &str, body: &Value) -> Result<Option<Self>, CallRefusal> {
+    pub fn parse(method: &str, path: &str, body: &Value) -> Result<Option<Self>, CallRefusal> {
         if matches!(method, "GET" | "HEAD" | "DELETE") {
             return Ok(None);
         }
@@ -145,7 +145,7 @@ mod tests {
 
     fn of(call: &str, body: &Value) -> Result<Option<CommitTarget>, CallRefusal> {
         let (method, path) = call.split_once(' ').unwrap();
-        CommitTarget::of(method, &format!("/repos/acme/rocket/{path}"), body)
+        CommitTarget::parse(method, &format!("/repos/acme/rocket/{path}"), body)
     }
 
     #[test]

@@ -74,14 +74,14 @@ fn texts(work: &StepKind) -> Box<dyn Iterator<Item = &str> + '_> {
     match work {
         StepKind::Run { script, .. } => Box::new(std::iter::once(&*script.source)),
         StepKind::Native { with, .. } => Box::new(with.iter().map(|(_, value)| &*value.source)),
-        StepKind::Composite(action) => Box::new(given(&action.inputs)),
-        StepKind::Node(action) => Box::new(given(&action.inputs)),
-        StepKind::Docker(action) => Box::new(given(&action.inputs)),
+        StepKind::Composite(action) => Box::new(literal_inputs(&action.inputs)),
+        StepKind::Node(action) => Box::new(literal_inputs(&action.inputs)),
+        StepKind::Docker(action) => Box::new(literal_inputs(&action.inputs)),
         _ => Box::new(std::iter::empty()),
     }
 }
 
-fn given(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &str> {
+fn literal_inputs(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &str> {
     let inputs = inputs.iter();
     inputs.filter_map(|(_, value)| Some(&*value.as_ref()?.source))
 }

@@ -17,7 +17,7 @@ use super::types::{
 };
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
-use crate::shown::shown_name;
+use crate::truncation::truncate_name;
 use crate::source_location::SourceLocation;
 use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Step, Workflow};
 
@@ -42,7 +42,7 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
             .map_err(wrong(name.place, &workflow.file))?,
         None => workflow.display_name().to_owned(),
     };
-    let name = shown_name(&name);
+    let name = truncate_name(&name);
     let group = match &workflow.concurrency {
         Some(group) => {
             Some(concurrency(group, &scope).map_err(wrong(group.group.place, &workflow.file))?)
@@ -197,7 +197,7 @@ impl Builder<'_> {
         planner.origin.clone_from(&self.workflows[workflow].origin);
         planner.dialect = self.workflows[workflow].workflow.dialect;
         planner.locked = self.locked_uses(workflow);
-        planner.known = KnownValues::of(&self.jobs[at].instances);
+        planner.known = KnownValues::from_instances(&self.jobs[at].instances);
         let steps = planner.plan(steps)?;
         self.jobs[at].notes = planner.notes;
         self.jobs[at].setups = planner.setups;

@@ -14,10 +14,10 @@ impl Builder<'_> {
         let caller = caller.map(|caller| &self.jobs[caller].permissions);
         match (self.asked(job, workflow), caller) {
             (Some(named), Some(caller)) => {
-                Permissions::over(Some(named.clone()), caller).within(caller)
+                Permissions::or_defaults(Some(named.clone()), caller).intersect(caller)
             }
             (Some(named), None) => {
-                Permissions::over(Some(named.clone()), &Permissions::restricted())
+                Permissions::or_defaults(Some(named.clone()), &Permissions::restricted())
             }
             (None, Some(caller)) => caller.clone(),
             (None, None) => Permissions::restricted(),
@@ -64,7 +64,7 @@ impl Builder<'_> {
             JobWork::Steps { .. } => {
                 let env = &self.workflows[workflow].workflow.env;
                 let named = of_env(&job.env).or_else(|| of_env(env));
-                mode.within(named.unwrap_or_default())
+                mode.intersect(named.unwrap_or_default())
             }
             JobWork::Call { .. } => mode,
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::plan_state::{PlanState, ended};
+use super::plan_state::{PlanState, conclusion_of};
 use super::types::PlannedJob;
 use super::workflow_inputs::typed;
 use crate::context::input_default;
@@ -14,7 +14,7 @@ use crate::workflow::CallSecrets;
 
 impl PlanState {
     /// Gives a called workflow its inputs and secrets: `contexts` are those of the copy that calls.
-    pub(super) fn enter(
+    pub(super) fn start_called_workflow(
         &mut self,
         workflow: usize,
         with: &[(String, crate::expr::Template)],
@@ -68,7 +68,7 @@ impl PlanState {
         let mut all = Vec::new();
         let mut jobs = Object::default();
         for at in self.jobs_of(workflow) {
-            let conclusion = ended(&self.jobs[at])?;
+            let conclusion = conclusion_of(&self.jobs[at])?;
             all.push(conclusion);
             jobs.set(self.plan.jobs[at].id(), self.result_of(at, conclusion));
         }
@@ -77,7 +77,7 @@ impl PlanState {
 
     /// Hands the outputs of a called workflow to the job that calls it. Of a matrix the last one
     /// that says something counts.
-    pub(super) fn leave(
+    pub(super) fn finish_called_workflow(
         &mut self,
         caller: usize,
         workflow: usize,
@@ -120,7 +120,7 @@ impl PlanState {
         }
         let mut needs = Object::default();
         for need in self.needed(job) {
-            if let Some(conclusion) = ended(&self.jobs[need]) {
+            if let Some(conclusion) = conclusion_of(&self.jobs[need]) {
                 needs.set(self.plan.jobs[need].id(), self.result_of(need, conclusion));
             }
         }
@@ -142,7 +142,7 @@ impl PlanState {
             if std::mem::replace(&mut seen[need], true) {
                 continue;
             }
-            match ended(&self.jobs[need]) {
+            match conclusion_of(&self.jobs[need]) {
                 Some(Conclusion::Failure) => status.failure = true,
                 Some(Conclusion::Success) | None => {}
                 Some(Conclusion::Cancelled | Conclusion::Skipped) => status.success = false,

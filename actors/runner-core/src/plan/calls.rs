@@ -13,7 +13,7 @@ type BeginError = (Conclusion, String);
 
 impl PlanState {
     /// Makes the copies of a job that calls a workflow, and gives each its inputs and secrets.
-    pub(super) fn begin_calls(
+    pub(super) fn start_calls(
         &mut self,
         job: usize,
         contexts: &Contexts,
@@ -40,7 +40,7 @@ impl PlanState {
         }
         for (instance, workflow) in instances.iter().zip(workflows) {
             let contexts = of_copy(contexts, instance);
-            self.enter(*workflow, with, secrets, &contexts)
+            self.start_called_workflow(*workflow, with, secrets, &contexts)
                 .map_err(failed)?;
             let groups = self.groups_of(instance, *workflow, contexts)?;
             if !groups.is_empty() {
@@ -127,9 +127,9 @@ impl PlanState {
             else {
                 continue;
             };
-            self.give_up_groups(job, copy, *workflow, actions);
+            self.release_groups(job, copy, *workflow, actions);
             copies[copy] = CallState::Ended(conclusion);
-            if let Err(reason) = self.leave(job, *workflow, jobs) {
+            if let Err(reason) = self.finish_called_workflow(job, *workflow, jobs) {
                 self.end(job, Conclusion::Failure, reason, actions);
                 return true;
             }
@@ -137,7 +137,7 @@ impl PlanState {
         if instances[0].fail_fast && copies.len() > 1 {
             self.fail_fast(job, workflows, &mut copies, actions);
         }
-        self.begin_copies(job, &instances, workflows, &mut copies, actions);
+        self.start_copies(job, &instances, workflows, &mut copies, actions);
         let all: Option<Vec<Conclusion>> = copies
             .iter()
             .map(|copy| match copy {
@@ -153,7 +153,7 @@ impl PlanState {
         moved
     }
 
-    fn begin_copies(
+    fn start_copies(
         &self,
         job: usize,
         instances: &[JobInstance],
@@ -261,7 +261,7 @@ impl PlanState {
             CallState::Ended(_) => return,
             CallState::Waiting => {}
             CallState::Entering | CallState::Running => {
-                self.give_up_groups(job, copy, workflow, actions);
+                self.release_groups(job, copy, workflow, actions);
                 self.end_jobs(workflow, actions);
             }
         }
@@ -301,7 +301,7 @@ impl PlanState {
         }
     }
 
-    fn give_up_groups(
+    fn release_groups(
         &self,
         job: usize,
         instance: usize,

@@ -1,10 +1,11 @@
 //! Steps that are containers, and the images that a job's containers are made of.
 
+use super::action_paths::join;
 use super::build::Builder;
 use super::input::resolved;
 use super::steps::StepPlanner;
 use super::types::{ActionLocation, DockerAction, Instances, StepKind};
-use super::used_actions::{ActionRefusal, StepUse, join, undeclared};
+use super::used_actions::{ActionRefusal, StepUse, undeclared};
 use crate::container::dockerfile::base_images;
 use crate::container::{ImageReference, request};
 use crate::expr::{Context, Data, Scope, Template, Value};

@@ -3,7 +3,7 @@
 use super::matrix::{Combination, named_combinations};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Expr, Scope, Template, Value};
-use crate::shown::shown_name;
+use crate::truncation::truncate_name;
 use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
@@ -38,7 +38,7 @@ pub enum ExpandError {
 }
 
 impl ExpandError {
-    fn of(what: &'static str) -> impl FnOnce(EvalError) -> Self {
+    fn at_field(what: &'static str) -> impl FnOnce(EvalError) -> Self {
         move |error| Self::Eval { what, error }
     }
 }
@@ -55,7 +55,7 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
         .and_then(|strategy| strategy.matrix.as_ref());
     let is_computed = job.strategy.as_ref().is_some_and(|it| it.is_computed);
     let value = matrix.map(|matrix| matrix.value(&scope)).transpose();
-    let all = match value.map_err(ExpandError::of("matrix"))? {
+    let all = match value.map_err(ExpandError::at_field("matrix"))? {
         // A strategy whose value has no matrix.
         Some(Value::Null) if is_computed => vec![no_matrix()],
         Some(value) => named_combinations(&value).map_err(ExpandError::Matrix)?,
@@ -174,7 +174,9 @@ fn instance(
     let scope = Scope::new(&inner);
     instance.name = name(job, &combination.suffix, &scope)?;
     if let JobWork::Steps { runs_on, .. } = &job.work {
-        let value = runs_on.value(&scope).map_err(ExpandError::of("runs-on"))?;
+        let value = runs_on
+            .value(&scope)
+            .map_err(ExpandError::at_field("runs-on"))?;
         instance.machine_group = group(&value);
         instance.runs_on = match labels(&value) {
             Err(ExpandError::NoLabels) if instance.machine_group.is_some() => Vec::new(),
@@ -184,7 +186,7 @@ fn instance(
     if let Some(minutes) = &job.timeout_minutes {
         instance.timeout_minutes = minutes
             .positive("timeout-minutes", &scope)
-            .map_err(ExpandError::of("timeout-minutes"))?;
+            .map_err(ExpandError::at_field("timeout-minutes"))?;
     }
     instance.continue_on_error = flag(
         job.continue_on_error.as_ref(),
@@ -197,7 +199,7 @@ fn instance(
     }
     if let Some(group) = &job.concurrency {
         instance.concurrency =
-            Some(concurrency(group, &scope).map_err(ExpandError::of("concurrency"))?);
+            Some(concurrency(group, &scope).map_err(ExpandError::at_field("concurrency"))?);
     }
     Ok(instance)
 }
@@ -208,7 +210,7 @@ fn environment(
     scope: &Scope<'_>,
 ) -> Result<Option<InstanceEnvironment>, ExpandError> {
     let name = named.name.text(scope);
-    let name = name.map_err(ExpandError::of("environment"))?;
+    let name = name.map_err(ExpandError::at_field("environment"))?;
     let name = name.trim().to_owned();
     if name.is_empty() {
         return Ok(None);
@@ -225,8 +227,8 @@ fn environment(
 fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandError> {
     let stem = match &job.name {
         Some(name) if name.fixed().is_none() => {
-            let name = name.text(scope).map_err(ExpandError::of("name"))?;
-            return Ok(shown_name(&name));
+            let name = name.text(scope).map_err(ExpandError::at_field("name"))?;
+            return Ok(truncate_name(&name));
         }
         Some(name) => name.source.to_string(),
         None => job.id.to_string(),
@@ -277,14 +279,16 @@ fn flag(
     let value = template
         .map(|template| template.bool(what, scope))
         .transpose();
-    Ok(value.map_err(ExpandError::of(what))?.unwrap_or(default))
+    Ok(value
+        .map_err(ExpandError::at_field(what))?
+        .unwrap_or(default))
 }
 
 /// How many copies run at once: without its fraction, and no limit below 1, as on GitHub.
 fn most_at_once(template: &Template, scope: &Scope<'_>) -> Result<Option<usize>, ExpandError> {
     let value = template
         .value(scope)
-        .map_err(ExpandError::of("max-parallel"))?;
+        .map_err(ExpandError::at_field("max-parallel"))?;
     let number = value.number();
     if !number.is_finite() {
         let shown = config_core::quoted(&value.as_text());

@@ -32,14 +32,14 @@ pub(crate) struct ForeseenJob<'p> {
 /// The jobs of a plan, those of calls included whose copies are not known.
 pub(crate) fn foreseen<'p>(plan: &'p Plan, contexts: &Contexts) -> Vec<ForeseenJob<'p>> {
     let mut jobs = Vec::new();
-    look((&plan.jobs, &plan.workflows), None, "", contexts, &mut jobs);
+    collect_jobs((&plan.jobs, &plan.workflows), None, "", contexts, &mut jobs);
     jobs
 }
 
 /// The job that calls, and the inputs of its own workflow.
 type Caller<'p, 'i> = (&'p PlannedJob, &'i KnownInputs);
 
-fn look<'p>(
+fn collect_jobs<'p>(
     (jobs, workflows): (&'p [PlannedJob], &'p [CalledWorkflow]),
     outer: Option<Caller<'p, '_>>,
     prefix: &str,
@@ -72,7 +72,7 @@ fn look<'p>(
         } = &job.work
         {
             let parts = (template.jobs.as_slice(), template.workflows.as_slice());
-            look(
+            collect_jobs(
                 parts,
                 Some((job, known)),
                 &format!("{key}/"),

@@ -14,7 +14,7 @@ pub(crate) struct KnownValues {
 }
 
 impl KnownValues {
-    pub(super) fn of(instances: &Instances) -> Self {
+    pub(super) fn from_instances(instances: &Instances) -> Self {
         let copies = match instances {
             Instances::Known(copies) => copies.as_slice(),
             Instances::Later => &[],

@@ -16,12 +16,12 @@ impl Builder<'_> {
         let mut known = self.locks.borrow_mut();
         let known = known.entry(file.to_owned());
         let read = || match &called.origin {
-            None => LockedUses::of((self.input.files)(WORKFLOW_LOCK), file),
+            None => LockedUses::parse((self.input.files)(WORKFLOW_LOCK), file),
             Some(origin) => {
                 let top = format!("{}@{}/", origin.repository, origin.reference);
                 let path = file.strip_prefix(&top).unwrap_or(file);
                 let bytes = self.input.actions.read(&origin.locked, WORKFLOW_LOCK);
-                LockedUses::of(bytes, path)
+                LockedUses::parse(bytes, path)
             }
         };
         known.or_insert_with(read).clone()
@@ -56,25 +56,25 @@ impl StepPlanner<'_> {
     }
 
     /// Says that an action is the one that the lock file names.
-    pub(super) fn note_locked(&mut self, used: StepUse<'_>, reference: &ActionReference) {
+    pub(super) fn add_lock_note(&mut self, used: StepUse<'_>, reference: &ActionReference) {
         let commit = self.locked.commit(reference);
         if let Some(commit) = commit.filter(|commit| *commit != reference.reference()) {
-            self.note(format!("{}: {commit}, as {WORKFLOW_LOCK} says", used.uses));
+            self.add_note(format!("{}: {commit}, as {WORKFLOW_LOCK} says", used.uses));
         }
     }
 
     /// Says that what the runner does itself is not at the commit that the lock file names.
-    pub(super) fn note_native_locked(&mut self, used: StepUse<'_>) {
+    pub(super) fn add_native_lock_note(&mut self, used: StepUse<'_>) {
         let reference = used.uses.parse::<ActionReference>();
         if reference.is_ok_and(|reference| self.locked.commit(&reference).is_some()) {
-            self.note(format!(
+            self.add_note(format!(
                 "{}: the runner does it itself, whichever commit {WORKFLOW_LOCK} names",
                 used.uses
             ));
         }
     }
 
-    fn note(&mut self, note: String) {
+    fn add_note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

@@ -23,7 +23,7 @@ pub enum LockedUses {
 
 impl LockedUses {
     /// Of the file with that path in a repository whose lock file has these bytes.
-    pub(super) fn of(bytes: Option<Vec<u8>>, path: &str) -> Self {
+    pub(super) fn parse(bytes: Option<Vec<u8>>, path: &str) -> Self {
         match bytes.map(|bytes| WorkflowLock::parse(&bytes)) {
             None => Self::Open,
             Some(Err(wrong)) => Self::Wrong(wrong.into()),
@@ -85,6 +85,6 @@ impl LockedUses {
     /// What has to be added to the store, where that is not what the file names.
     pub(super) fn name_to_add(&self, reference: &ActionReference) -> Option<String> {
         let commit = self.commit(reference)?;
-        Some(reference.at(commit).to_string())
+        Some(reference.with_commit(commit).to_string())
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, Str
     };
     let rows: Vec<(&str, &Value)> = matrix
         .iter()
-        .filter(|(key, _)| !same(key, "include") && !same(key, "exclude"))
+        .filter(|(key, _)| !is_same_text(key, "include") && !is_same_text(key, "exclude"))
         .collect();
     let originals = product(&rows)?;
     let excluded = objects(matrix.get("exclude"), "exclude")?;
@@ -147,7 +147,7 @@ fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), St
             return Err("exclude of the matrix holds an object without a key".to_owned());
         }
         for (key, _) in exclude.iter() {
-            if !rows.iter().any(|(row, _)| same(row, key)) {
+            if !rows.iter().any(|(row, _)| is_same_text(row, key)) {
                 let key = config_core::quoted(key);
                 return Err(format!("the matrix has no key {key} to exclude"));
             }
@@ -158,7 +158,7 @@ fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), St
 
 /// What `include` adds by itself: the keys of rows stand first.
 fn rows_first(include: &Object, rows: &[(&str, &Value)]) -> Object {
-    let is_row = |key: &str| rows.iter().any(|(row, _)| same(row, key));
+    let is_row = |key: &str| rows.iter().any(|(row, _)| is_same_text(row, key));
     let mut ordered = Object::default();
     for of_rows in [true, false] {
         let pairs = include.iter().filter(|(key, _)| is_row(key) == of_rows);
@@ -217,7 +217,7 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-fn same(left: &str, right: &str) -> bool {
+fn is_same_text(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
 }
 

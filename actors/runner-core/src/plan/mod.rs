@@ -1,6 +1,7 @@
 //! What a run will do: needs, matrix, called workflows, composite actions; what is refused, and
 //! why.
 
+mod action_paths;
 mod build;
 mod call_template;
 mod called_file;

@@ -15,7 +15,7 @@ impl StepPlanner<'_> {
 
     /// A step that the runner does.
     pub(super) fn native_step(&mut self, used: StepUse<'_>, action: NativeAction) -> StepKind {
-        self.note_native_locked(used);
+        self.add_native_lock_note(used);
         if sets_up(used.uses) {
             let is_stored = self.is_stored(used.uses);
             let setup = planned_setup(action, used.uses, used.with, is_stored);

@@ -262,7 +262,7 @@ impl PlanState {
 
     /// How the whole run ended, once every job has.
     pub fn conclusion(&self) -> Option<Conclusion> {
-        let ended: Option<Vec<Conclusion>> = self.jobs.iter().map(ended).collect();
+        let ended: Option<Vec<Conclusion>> = self.jobs.iter().map(conclusion_of).collect();
         let all = Conclusion::of_all(ended?);
         // A run without a job that had to run has done what it should.
         Some(match all {
@@ -315,7 +315,7 @@ impl PlanState {
         let job = &plan.jobs[index];
         let verdict = match self.verdict(job) {
             JobDecision::Wait => return false,
-            JobDecision::Start(contexts) => self.begin(index, job, &contexts),
+            JobDecision::Start(contexts) => self.start_job(index, job, &contexts),
             JobDecision::End(conclusion, reason) => Err((conclusion, reason)),
         };
         match verdict {
@@ -349,7 +349,7 @@ impl PlanState {
         }
         if self
             .needed(job)
-            .any(|need| ended(&self.jobs[need]).is_none())
+            .any(|need| conclusion_of(&self.jobs[need]).is_none())
         {
             return JobDecision::Wait;
         }
@@ -381,7 +381,7 @@ impl PlanState {
     }
 
     /// Enters the workflow a job calls, or makes its copies.
-    fn begin(
+    fn start_job(
         &mut self,
         index: usize,
         job: &PlannedJob,
@@ -389,7 +389,7 @@ impl PlanState {
     ) -> Result<JobProgress, (Conclusion, String)> {
         debug_assert!(matches!(self.jobs[index], JobProgress::Waiting));
         match &job.work {
-            PlannedWork::Call { .. } => self.begin_calls(index, contexts),
+            PlannedWork::Call { .. } => self.start_calls(index, contexts),
             PlannedWork::Steps(_) => match expand(&job.job, contexts) {
                 Ok(instances) => Ok(JobProgress::Running {
                     copies: vec![CopyState::Waiting; instances.len()],
@@ -478,7 +478,7 @@ impl PlanState {
     }
 }
 
-pub(super) fn ended(progress: &JobProgress) -> Option<Conclusion> {
+pub(super) fn conclusion_of(progress: &JobProgress) -> Option<Conclusion> {
     match progress {
         JobProgress::Ended(conclusion) => Some(*conclusion),
         _ => None,

@@ -37,7 +37,7 @@ fn collect(
                 let folder = folder.and_then(Template::fixed);
                 let folder = folder.map(|folder| folder.as_text().to_string());
                 let folder = folder.unwrap_or_default();
-                let read = |path: &str| files(&within(&folder, path)?);
+                let read = |path: &str| files(&resolve_path(&folder, path)?);
                 found.script(&script.source, &read);
             }
             StepKind::Composite(action) => collect(&action.steps, None, files, found),
@@ -49,7 +49,7 @@ fn collect(
                 };
                 let context = input("context").unwrap_or_default();
                 let file = input("file").unwrap_or_default();
-                let read = |path: &str| files(&within("", path)?);
+                let read = |path: &str| files(&resolve_path("", path)?);
                 let tags = input("tags").unwrap_or_default();
                 let tags = tags.split(['\n', ',']).map(str::trim);
                 found.build(&context, &file, tags, &read);
@@ -60,7 +60,7 @@ fn collect(
 }
 
 /// A path of the repository: a folder of it and a path from there. Nothing where it leads out.
-fn within(folder: &str, path: &str) -> Option<String> {
+fn resolve_path(folder: &str, path: &str) -> Option<String> {
     let joined = match path.strip_prefix("/workspace/") {
         Some(path) => path.to_owned(),
         None => format!("{folder}/{path}"),

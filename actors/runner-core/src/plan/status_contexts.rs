@@ -91,7 +91,7 @@ impl StatusContexts {
     pub fn of_job(&mut self, job: usize) -> String {
         let name = self.names[job].clone();
         let context = self.with_unique_names(job, &name, None);
-        self.give(&context, (job, 0))
+        self.claim(&context, (job, 0))
     }
 
     /// The context of a copy of a job, one of all its copies.
@@ -103,7 +103,7 @@ impl StatusContexts {
             .filter(|copy| self.composed(job, &copy.name, "").to_lowercase() == plain);
         let number = (same.count() > 1).then_some(index + 1);
         let context = self.with_unique_names(job, &name, number);
-        self.give(&context, (job, index))
+        self.claim(&context, (job, index))
     }
 
     /// With the job's key, which is the plan's own, where another may have the same name.
@@ -131,7 +131,7 @@ impl StatusContexts {
     }
 
     /// Whatever was not foreseen is told apart by a number.
-    fn give(&mut self, context: &str, owner: (usize, usize)) -> String {
+    fn claim(&mut self, context: &str, owner: (usize, usize)) -> String {
         let mut number = 1;
         let mut given = context.to_owned();
         loop {

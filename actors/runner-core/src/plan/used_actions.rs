@@ -3,17 +3,21 @@
 
 use config_core::quoted;
 
+use super::action_paths::{inside, join, local_folder, manifest};
 use super::input::{PlanError, spend};
-use super::native::{action_name, moving, native, sets_up, unknown_inputs};
+use super::native::{NativeAction, action_name, moving, native, sets_up, unknown_inputs};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
-    ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
+    ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, PlannedStep, StepKind,
+    StoredLocation,
 };
 use crate::actions::ActionReference;
 use crate::expr::Template;
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
 use crate::source_location::SourceLocation;
-use crate::workflow::{Action, ActionRuns, Need, in_repository, parse_action, parse_stored_action};
+use crate::workflow::{
+    Action, ActionRuns, Need, Step, in_repository, parse_action, parse_stored_action,
+};
 
 /// A `uses` of a step.
 #[derive(Clone, Copy)]
@@ -85,28 +89,46 @@ impl StepPlanner<'_> {
         if let Some(why) = self.locked_out(uses) {
             return Ok(self.unusable(used, why));
         }
-        let original = self.input.actions.wants_original(action_name(uses));
-        let missing = match native(uses, with) {
-            Ok(_) if original => {
-                let reason = "the operator wants its original".to_owned();
-                vec![(Need::Action(action_name(uses).to_owned()), reason)]
-            }
-            Ok(action) => match moving(action, uses, with) {
-                // The original fetches what is newest, where the operator has it.
-                Some(_) if self.is_stored(uses) => Vec::new(),
-                // An input that is not known here may be one of the original's.
-                None if sets_up(uses)
-                    && !unknown_inputs(uses, with).is_empty()
-                    && self.is_stored(uses) =>
-                {
-                    Vec::new()
-                }
-                _ => return Ok(self.native_step(used, action)),
-            },
-            Err(missing) => missing,
-        };
+        let wants_original = self.input.actions.wants_original(action_name(uses));
+        match self.native_use(used, wants_original) {
+            Ok(action) => Ok(self.native_step(used, action)),
+            Err(missing) => self.original(used, wants_original, missing),
+        }
+    }
+
+    /// What the runner itself does for a `uses`; else what is missing for that, which is nothing
+    /// where the original serves the step better.
+    fn native_use(
+        &self,
+        used: StepUse<'_>,
+        wants_original: bool,
+    ) -> Result<NativeAction, Vec<(Need, String)>> {
+        let StepUse { uses, with, .. } = used;
+        let action = native(uses, with)?;
+        if wants_original {
+            let reason = "the operator wants its original".to_owned();
+            return Err(vec![(Need::Action(action_name(uses).to_owned()), reason)]);
+        }
+        // The original fetches what is newest, and an input that is not known here may be one of
+        // its own; where the operator has it.
+        let prefers_original = moving(action, uses, with).is_some()
+            || sets_up(uses) && !unknown_inputs(uses, with).is_empty();
+        match prefers_original && self.is_stored(uses) {
+            true => Err(Vec::new()),
+            false => Ok(action),
+        }
+    }
+
+    /// The action itself, of the store of actions, where it does what is missing here.
+    fn original(
+        &mut self,
+        used: StepUse<'_>,
+        wants_original: bool,
+        missing: Vec<(Need, String)>,
+    ) -> Result<StepKind, PlanError> {
+        let uses = used.uses;
         // A tool that is not set up here as the file wants it: the original does, when it is there.
-        let is_setup = original || sets_up(uses);
+        let is_setup = wants_original || sets_up(uses);
         let elsewhere = matches!(missing[..], [(Need::Action(_), _)]);
         let reference = uses.parse::<ActionReference>();
         let found = match &reference {
@@ -115,27 +137,36 @@ impl StepPlanner<'_> {
         };
         match (found, reference) {
             (Some(Ok(locked)), Ok(reference)) => {
-                self.note_locked(used, &reference);
+                self.add_lock_note(used, &reference);
                 let origin = StoredLocation::new(&reference, locked);
                 self.stored(used, origin, reference.path())
             }
-            (Some(Err(reason)), Ok(reference)) if elsewhere || original => {
+            (Some(Err(reason)), Ok(reference)) if elsewhere || wants_original => {
                 let (need, _) = missing.into_iter().next().unwrap_or_default();
                 let why = self.absent(&reference, need, reason);
                 Ok(self.unusable(used, why))
             }
-            (found, _) => {
-                for (need, mut reason) in missing {
-                    if let Some(Err(absent)) = &found {
-                        reason += "; the original would do it, but ";
-                        reason += absent;
-                    }
-                    self.refuse_for(need, &format!("uses: {uses}"), &reason, place);
-                }
-                Ok(StepKind::Refused {
-                    uses: uses.to_owned(),
-                })
+            (found, _) => Ok(self.refuse_missing(used, missing, found.and_then(Result::err))),
+        }
+    }
+
+    /// A step whose job is refused for each thing that is missing; `absent`: why the original does
+    /// not do it either.
+    fn refuse_missing(
+        &mut self,
+        used: StepUse<'_>,
+        missing: Vec<(Need, String)>,
+        absent: Option<String>,
+    ) -> StepKind {
+        for (need, mut reason) in missing {
+            if let Some(absent) = &absent {
+                reason += "; the original would do it, but ";
+                reason += absent;
             }
+            self.refuse_for(need, &format!("uses: {}", used.uses), &reason, used.place);
+        }
+        StepKind::Refused {
+            uses: used.uses.to_owned(),
         }
     }
 
@@ -286,7 +317,7 @@ impl StepPlanner<'_> {
         for (_, value) in used.with {
             check_token(value, &self.file, self.refusals);
         }
-        self.note_inputs(used, &action);
+        self.check_inputs(used, &action);
         self.find_unknown_inputs(used, &action);
         // Programs set outputs that they do not declare (`actions/github-script`, filters of
         // paths).
@@ -323,32 +354,42 @@ impl StepPlanner<'_> {
                 })))
             }
             ActionRuns::Composite(steps) => {
-                let origin = location.stored().cloned();
-                let outer_file = std::mem::replace(&mut self.file, action.file.to_string());
-                let outer = std::mem::replace(&mut self.origin, origin);
-                self.depth += 1;
-                let declared = self.declared.take();
-                let steps = self.plan(&steps);
-                self.declared = declared;
-                self.depth -= 1;
-                (self.file, self.origin) = (outer_file, outer);
+                let steps = self.composite_steps(&steps, &action.file, location.stored())?;
                 Ok(StepKind::Composite(Box::new(Composite {
                     uses: used.uses.to_owned(),
                     again,
                     location,
                     directory,
                     inputs,
-                    steps: steps?,
+                    steps,
                     outputs: action.outputs,
                 })))
             }
         }
     }
 
+    /// The steps of a composite action, planned as those of its own file and repository.
+    fn composite_steps(
+        &mut self,
+        steps: &[Step],
+        file: &str,
+        origin: Option<&StoredLocation>,
+    ) -> Result<Vec<PlannedStep>, PlanError> {
+        let outer_file = std::mem::replace(&mut self.file, file.to_string());
+        let outer = std::mem::replace(&mut self.origin, origin.cloned());
+        self.depth += 1;
+        let declared = self.declared.take();
+        let steps = self.plan(steps);
+        self.declared = declared;
+        self.depth -= 1;
+        (self.file, self.origin) = (outer_file, outer);
+        steps
+    }
+
     /// Required inputs that nobody gives, and defaults that would be the forge's token.
-    fn note_inputs(&mut self, used: StepUse<'_>, action: &Action) {
+    fn check_inputs(&mut self, used: StepUse<'_>, action: &Action) {
         for input in &action.inputs {
-            if given(used.with, &input.name).is_some() {
+            if find_input(used.with, &input.name).is_some() {
                 continue;
             }
             let name = quoted(&input.name);
@@ -384,7 +425,7 @@ impl StepPlanner<'_> {
                 None if is_container && ["args", "entrypoint"].contains(&name.as_str()) => continue,
                 None => (
                     format!("{} has no input {}", used.uses, quoted(name)),
-                    shown(action.inputs.iter().map(|input| input.name.as_str())),
+                    list_names(action.inputs.iter().map(|input| input.name.as_str())),
                 ),
             };
             self.findings.push(PlanFinding {
@@ -409,7 +450,7 @@ impl StepPlanner<'_> {
 }
 
 /// What there is, not too much of it.
-fn shown<'n>(names: impl Iterator<Item = &'n str>) -> String {
+fn list_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.take(20).collect();
     match names.as_slice() {
         [] => "it has none".to_owned(),
@@ -420,7 +461,7 @@ fn shown<'n>(names: impl Iterator<Item = &'n str>) -> String {
 /// The declared inputs: what was given, else the default.
 fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<Template>)> {
     let inputs = action.inputs.iter().map(|input| {
-        let value = given(with, &input.name).or(input.default.as_ref());
+        let value = find_input(with, &input.name).or(input.default.as_ref());
         (input.name.clone(), value.cloned())
     });
     inputs.collect()
@@ -438,51 +479,8 @@ pub(super) fn undeclared<'a>(
     unknown.map(|(name, value)| (name.clone(), Some(value.clone())))
 }
 
-fn given<'a>(with: &'a [(String, Template)], name: &str) -> Option<&'a Template> {
+fn find_input<'a>(with: &'a [(String, Template)], name: &str) -> Option<&'a Template> {
     let mut with = with.iter();
     with.find(|(key, _)| key.eq_ignore_ascii_case(name))
         .map(|(_, value)| value)
-}
-
-/// The action's file in a directory.
-fn manifest(directory: &str, read: impl Fn(&str) -> Option<Vec<u8>>) -> Option<(String, Vec<u8>)> {
-    let paths = ["action.yml", "action.yaml"].map(|name| join(directory, name));
-    paths.into_iter().find_map(|path| {
-        let bytes = read(&path)?;
-        Some((path, bytes))
-    })
-}
-
-/// The path inside the repository; nothing when it leads out.
-fn inside(uses: &str) -> Option<String> {
-    local_folder(uses).filter(|folder| !folder.starts_with("../"))
-}
-
-/// The path from the checkout on of `./a/../b`: in it, or of a folder beside it (`../b`); nothing
-/// where it leads further.
-fn local_folder(uses: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    let mut is_beside = false;
-    for part in uses.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.is_empty() && !is_beside => is_beside = true,
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    match (is_beside, parts.join("/")) {
-        (false, inside) => Some(inside),
-        (true, beside) => (!beside.is_empty()).then(|| format!("../{beside}")),
-    }
-}
-
-pub(super) fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{directory}/{name}")
-    }
 }

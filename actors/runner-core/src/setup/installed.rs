@@ -185,7 +185,8 @@ pub fn choose<'t>(
     wanted: &VersionRequirement,
     all: &'t [InstalledTool],
 ) -> Option<&'t InstalledTool> {
-    let mut fitting: Vec<&InstalledTool> = all.iter().filter(|tool| tool.fits(wanted)).collect();
+    let mut fitting: Vec<&InstalledTool> =
+        all.iter().filter(|tool| tool.satisfies(wanted)).collect();
     for _ in 0..wanted.lines_back() {
         let newest = fitting.iter().map(|tool| tool.line()).max();
         fitting.retain(|tool| Some(tool.line()) < newest);
@@ -225,7 +226,7 @@ impl InstalledTool {
     }
 
     /// Whether it is what is wanted, but for the lines before it.
-    fn fits(&self, wanted: &VersionRequirement) -> bool {
+    fn satisfies(&self, wanted: &VersionRequirement) -> bool {
         wanted.build() == self.python_build()
             && wanted.holds(&self.says)
             && self

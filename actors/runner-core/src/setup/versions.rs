@@ -46,7 +46,7 @@ impl VersionRequirement {
         };
         let either = number.split("||").map(|all| range(tool, all, text));
         let mut either: Vec<_> = either.collect::<Result<_, _>>()?;
-        if let ("rustc", Some(bound)) = (tool, only(&either)) {
+        if let ("rustc", Some(bound)) = (tool, minor_bound(&either)) {
             // YAML reads 1.80 as a number, which is 1.8.
             let cut = [10, 100].map(|times| vec![bound.times_minor(times)]);
             either.extend(cut);
@@ -144,7 +144,7 @@ impl VersionRequirement {
 }
 
 /// The one condition of a version of Rust without its last part, `1.8`.
-fn only(either: &[Vec<VersionBound>]) -> Option<VersionBound> {
+fn minor_bound(either: &[Vec<VersionBound>]) -> Option<VersionBound> {
     let [bounds] = either else { return None };
     let [bound] = &bounds[..] else { return None };
     (bound.sign == Comparison::Same && bound.parts.len() == 2).then(|| bound.clone())

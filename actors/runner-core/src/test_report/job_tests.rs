@@ -156,7 +156,7 @@ impl JobReports {
                 "{failures} tests failed: the messages of the first {MAX_FAILURES} are kept"
             ));
         }
-        let counts = TestCounts::of(&cases);
+        let counts = TestCounts::count(&cases);
         JobTests {
             cases,
             counts,

@@ -89,7 +89,7 @@ enum Element {
 }
 
 impl Element {
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match name {
             "testsuites" => Self::Suites,
             "testsuite" => Self::Suite,
@@ -171,7 +171,7 @@ fn attribute(start: &BytesStart<'_>, wanted: &str) -> Option<String> {
 
 impl Parser {
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), Stop> {
-        let element = Element::of(start.local_name().as_ref());
+        let element = Element::from_name(start.local_name().as_ref());
         if !self.seen_root {
             if !matches!(element, Element::Suites | Element::Suite | Element::Case) {
                 return Err(Stop::NoReport);
@@ -244,10 +244,10 @@ impl Parser {
         let of_suite = || self.suites.last().and_then(|suite| suite.file.clone());
         case.file = given("file").or_else(of_suite).map(|file| name(&file));
         case.line = given("line").and_then(|line| line.trim().parse().ok());
-        self.begin(case, false);
+        self.start_case(case, false);
     }
 
-    fn begin(&mut self, case: TestCase, of_suite: bool) {
+    fn start_case(&mut self, case: TestCase, of_suite: bool) {
         self.open = Some(OpenCase {
             case,
             depth: self.stack.len(),
@@ -272,7 +272,7 @@ impl Parser {
         if self.open.is_none() {
             // The fault of a suite, of its setup for instance.
             let suite = self.suite_path();
-            self.begin(TestCase::new(&suite, "(suite)", TestOutcome::Passed), true);
+            self.start_case(TestCase::new(&suite, "(suite)", TestOutcome::Passed), true);
         }
         let Some(open) = &mut self.open else { return };
         match element {

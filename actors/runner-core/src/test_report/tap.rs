@@ -89,15 +89,15 @@ impl Parser {
         let is_own = self.levels.len().max(1) == depth && depth > 0 && self.announced.is_none();
         if is_own {
             self.announced = Some(subtest);
-            self.enter(depth);
+            self.set_depth(depth);
         } else {
-            self.enter(depth);
+            self.set_depth(depth);
             self.announced = Some(subtest);
         }
     }
 
     /// Goes to a level; deeper ones have ended.
-    fn enter(&mut self, depth: usize) {
+    fn set_depth(&mut self, depth: usize) {
         if self.levels.is_empty() {
             self.levels.push(Level::default());
         }
@@ -138,7 +138,7 @@ impl Parser {
             return;
         };
         self.is_tap = true;
-        self.enter(depth);
+        self.set_depth(depth);
         if let Some(level) = self.levels.last_mut() {
             level.planned = Some(number);
         }
@@ -181,7 +181,7 @@ impl Parser {
 
     fn point(&mut self, depth: usize, ok: bool, rest: &str) {
         self.is_tap = true;
-        self.enter(depth);
+        self.set_depth(depth);
         let subtest = self.ended.take();
         let (description, directive) = split_directive(rest);
         let number_end = description.find(|c: char| !c.is_ascii_digit());

@@ -155,7 +155,7 @@ pub struct TestCounts {
 
 impl TestCounts {
     /// Counts tests.
-    pub fn of<'t>(cases: impl IntoIterator<Item = &'t TestCase>) -> Self {
+    pub fn count<'t>(cases: impl IntoIterator<Item = &'t TestCase>) -> Self {
         let mut counts = Self::default();
         for case in cases {
             counts.total += 1;

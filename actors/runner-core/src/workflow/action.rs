@@ -118,11 +118,11 @@ impl ExtraKeys {
         match self {
             Self::Known => {
                 reader.entries(node, what)?;
-                let fields = Fields::of(node)?;
+                let fields = Fields::from_node(node)?;
                 for entry in fields.entries() {
                     if !known.contains(&entry.key.as_str()) {
                         let message = format!("unknown key {} in {what}", quoted(&entry.key));
-                        let near = reader.meant(&entry.key, known.iter().copied());
+                        let near = reader.closest_name(&entry.key, known.iter().copied());
                         let help = near.map_or_else(
                             || "GitHub does not look at it".to_owned(),
                             |near| format!("did you mean `{near}`?"),
@@ -134,7 +134,7 @@ impl ExtraKeys {
             }
             Self::Any => {
                 reader.entries(node, what)?;
-                Fields::of(node)
+                Fields::from_node(node)
             }
         }
     }
@@ -155,14 +155,14 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -
         reader.error(root.place, "the action has no `runs`");
         return None;
     };
-    let runs = reader.within("runs", || self::runs(reader, runs))?;
+    let runs = reader.at_key("runs", || self::runs(reader, runs))?;
     let composite = matches!(runs, ActionRuns::Composite(_));
     let inputs = fields.read(reader, "inputs", |node| {
         let entries = reader.entries(node, "inputs")?;
         Some(
             entries
                 .iter()
-                .filter_map(|entry| reader.within(&entry.key, || input(reader, entry, strictness)))
+                .filter_map(|entry| reader.at_key(&entry.key, || input(reader, entry, strictness)))
                 .collect(),
         )
     });
@@ -175,7 +175,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -
                 .collect(),
         )
     });
-    let declared = fields.get("outputs").and_then(Fields::of);
+    let declared = fields.get("outputs").and_then(Fields::from_node);
     let declared = declared.iter().flat_map(Fields::entries);
     Some(Action {
         declared_outputs: declared.map(|entry| entry.key.clone()).collect(),
@@ -216,7 +216,7 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
     let fields = reader.fields(node, "runs", &["using", "steps"])?;
     match fields.get("steps") {
         Some(steps) => reader
-            .within("steps", || read_all(reader, steps, StepHost::Action))
+            .at_key("steps", || read_all(reader, steps, StepHost::Action))
             .map(ActionRuns::Composite),
         None => {
             reader.error(node.place, "a composite action has no `steps`");

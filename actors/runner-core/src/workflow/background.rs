@@ -46,7 +46,7 @@ pub(super) fn control(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Option<
         let message = format!("`{}` means nothing beside `{}`", other.key, entry.key);
         reader.warn(other.key_place, message, "take it away");
     }
-    Some(reader.within(&entry.key, || match entry.key.as_str() {
+    Some(reader.at_key(&entry.key, || match entry.key.as_str() {
         "wait" => waited(reader, &entry.value).map(StepWork::Wait),
         "cancel" => id(reader, &entry.value, "cancel").map(StepWork::Cancel),
         _ => wait_all(reader, &entry.value),
@@ -98,7 +98,7 @@ pub(super) fn group(
     if let NodeData::List(nodes) = &entry.value.data {
         nodes.iter().for_each(|node| check_member(reader, node));
     }
-    let steps = reader.within("parallel", || read(&entry.value));
+    let steps = reader.at_key("parallel", || read(&entry.value));
     Some(steps.map(|mut steps| {
         steps.iter_mut().for_each(|step| step.background = true);
         let count = steps.len();

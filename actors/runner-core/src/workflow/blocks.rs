@@ -16,7 +16,7 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
     let Some(node) = node.filter(|node| !node.is_null()) else {
         return Env::default();
     };
-    reader.within("env", || {
+    reader.at_key("env", || {
         if matches!(node.data, NodeData::Scalar { .. }) {
             let template = reader
                 .template(node, "env", availability)
@@ -36,7 +36,7 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
                 let message = format!("{} is no name of a variable", quoted(&entry.key));
                 reader.error_help(entry.key_place, message, "names hold no `=`");
             }
-            let value = reader.within(&entry.key, || {
+            let value = reader.at_key(&entry.key, || {
                 reader.template(&entry.value, "a variable", availability)
             });
             let value = value?;
@@ -67,7 +67,7 @@ pub(super) fn defaults(
     availability: Availability,
 ) -> RunDefaults {
     let run = node.filter(|node| !node.is_null()).and_then(|node| {
-        reader.within("defaults", || {
+        reader.at_key("defaults", || {
             let fields = reader.fields(node, "defaults", &["run"])?;
             fields.read(reader, "run", |node| {
                 let fields =

@@ -58,7 +58,7 @@ impl CacheMode {
 impl CacheMode {
     /// What both allow.
     #[must_use]
-    pub fn within(self, other: Self) -> Self {
+    pub fn intersect(self, other: Self) -> Self {
         let restores = self.restores() && other.restores();
         let saves = self.saves() && other.saves();
         match (restores, saves) {

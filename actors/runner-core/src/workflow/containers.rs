@@ -34,7 +34,7 @@ pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locate
                 &[COMMAND_KEY],
             );
             for entry in entries {
-                reader.within(&entry.key, || {
+                reader.at_key(&entry.key, || {
                     check(reader, &entry.value, "a service", &keys);
                     check_image(reader, &entry.value);
                 });

@@ -34,7 +34,7 @@ impl Dialect {
 
     /// Of a file of a repository of this forge: Gitea and Forgejo run `.github/workflows` too.
     #[must_use]
-    pub fn of(file: &str, forge: Forge) -> Self {
+    pub fn for_file(file: &str, forge: Forge) -> Self {
         match forge {
             Forge::GitHub => Self::of_file(file),
             Forge::Gitea => Self::Gitea,
@@ -61,9 +61,17 @@ mod tests {
             (".github/workflows/ci.yml", Dialect::GitHub),
             ("x.forgejo/ci.yml", Dialect::GitHub),
         ] {
-            assert_eq!(Dialect::of(file, Forge::GitHub), github, "{file}");
-            assert_eq!(Dialect::of(file, Forge::Forgejo), Dialect::Forge, "{file}");
-            assert_eq!(Dialect::of(file, Forge::Gitea), Dialect::Gitea, "{file}");
+            assert_eq!(Dialect::for_file(file, Forge::GitHub), github, "{file}");
+            assert_eq!(
+                Dialect::for_file(file, Forge::Forgejo),
+                Dialect::Forge,
+                "{file}"
+            );
+            assert_eq!(
+                Dialect::for_file(file, Forge::Gitea),
+                Dialect::Gitea,
+                "{file}"
+            );
         }
     }
 }

@@ -42,7 +42,7 @@ pub enum DockerImage {
 impl DockerImage {
     /// What `image` names, as GitHub's runner reads it (`ContainerActionHandler`, `DockerUtil`).
     #[must_use]
-    pub fn of(image: &str) -> Self {
+    pub fn parse(image: &str) -> Self {
         const SCHEME: &str = "docker://";
         let (start, rest) = image.split_at_checked(SCHEME.len()).unwrap_or(("", image));
         if start.eq_ignore_ascii_case(SCHEME) {
@@ -86,7 +86,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<DockerRuns> {
         reader.error_help(node.place, "a Docker action has no `image`", help);
         return None;
     };
-    let image = DockerImage::of(&image);
+    let image = DockerImage::parse(&image);
     let args = fields.read(reader, "args", |node| {
         let args = reader.one_or_more(node, "args")?.into_iter();
         args.map(|node| reader.template(node, "args", ACTION_TEXT))
@@ -140,7 +140,7 @@ mod tests {
             ("dockerfile.ci", dockerfile("dockerfile.ci")),
             ("my.Dockerfile", dockerfile("my.Dockerfile")),
         ] {
-            assert_eq!(DockerImage::of(image), expected, "{image}");
+            assert_eq!(DockerImage::parse(image), expected, "{image}");
         }
     }
 }

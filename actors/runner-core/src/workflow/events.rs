@@ -206,7 +206,7 @@ pub(super) fn read_other(
 ) -> Option<EventTrigger> {
     let mut trigger = EventKind::from_name(name)
         .filter(|kind| kind.as_str() == name)
-        .map(EventTrigger::of);
+        .map(EventTrigger::new);
     if let Some(event) = EVENTS.iter().find(|event| event.name == name) {
         read_options(reader, event, place, options, trigger.as_mut());
     }
@@ -221,13 +221,13 @@ fn read_options(
     trigger: Option<&mut EventTrigger>,
 ) {
     let name = event.name;
-    let mut ignored = EventTrigger::of(EventKind::Push);
+    let mut ignored = EventTrigger::new(EventKind::Push);
     let trigger = trigger.unwrap_or(&mut ignored);
     if name == "workflow_run" && options.is_none_or(|node| node.entry("workflows").is_none()) {
         let help = "name the workflows it follows, for example `workflows: [CI]`";
         reader.warn(place, "workflow_run names no `workflows`", help);
     }
-    let Some(fields) = options.and_then(Fields::of) else {
+    let Some(fields) = options.and_then(Fields::from_node) else {
         return;
     };
     for entry in fields.entries() {
@@ -305,8 +305,10 @@ fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: SourceLo
 
 /// What was meant, or all there is.
 fn near(reader: &Reader<'_>, written: &str, known: &[&str]) -> String {
-    reader.meant(written, known.iter().copied()).map_or_else(
-        || format!("there are: {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    )
+    reader
+        .closest_name(written, known.iter().copied())
+        .map_or_else(
+            || format!("there are: {}", known.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        )
 }

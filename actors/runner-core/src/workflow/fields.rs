@@ -14,7 +14,7 @@ pub(crate) struct Fields<'n> {
 
 impl<'n> Fields<'n> {
     /// Those of a value that is a mapping.
-    pub(crate) fn of(node: &'n Node) -> Option<Self> {
+    pub(crate) fn from_node(node: &'n Node) -> Option<Self> {
         match &node.data {
             NodeData::Map(entries) => Some(Self { entries }),
             _ => None,
@@ -44,7 +44,7 @@ impl<'n> Fields<'n> {
         read: impl FnOnce(&'n Node) -> Option<T>,
     ) -> Option<T> {
         let node = self.get(key).filter(|node| !node.is_null())?;
-        reader.within(key, || read(node))
+        reader.at_key(key, || read(node))
     }
 }
 

@@ -17,12 +17,12 @@ impl Reader<'_> {
 }
 
 /// `enable-email-notifications` is a boolean that changes nothing here.
-pub(super) fn note_mails(reader: &Reader<'_>, fields: Fields<'_>) {
+pub(super) fn check_mails(reader: &Reader<'_>, fields: Fields<'_>) {
     let key = "enable-email-notifications";
     let Some(entry) = fields.entry(key).filter(|_| reader.dialect.is_forge()) else {
         return;
     };
-    reader.within(key, || reader.boolean(&entry.value, key));
+    reader.at_key(key, || reader.boolean(&entry.value, key));
     let help = "who is told of a run is for the forge: it sends mails of the statuses it gets";
     reader.warn(entry.key_place, "this runner sends no mails", help);
 }

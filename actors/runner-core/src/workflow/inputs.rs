@@ -82,7 +82,7 @@ fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
     entries
         .iter()
         .filter_map(|entry| {
-            let input = reader.within(&entry.key, || input(reader, entry, dispatch));
+            let input = reader.at_key(&entry.key, || input(reader, entry, dispatch));
             if input.is_none() {
                 reader.lose();
             }

@@ -59,7 +59,7 @@ pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job>
         return Vec::new();
     }
     let read = |entry: &Entry| {
-        let job = reader.within(&entry.key, || job(reader, file, entry));
+        let job = reader.at_key(&entry.key, || job(reader, file, entry));
         if job.is_none() {
             reader.lose();
         }
@@ -83,7 +83,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
     refuse_keys(file, fields, &mut refusals);
     let permissions = fields
         .get("permissions")
-        .map(|node| reader.within("permissions", || permissions(reader, node)));
+        .map(|node| reader.at_key("permissions", || permissions(reader, node)));
     let permissions = forge_keys::with_id_token(reader, fields, permissions);
     let template = |key, availability| {
         fields.read(reader, key, |node| reader.template(node, key, availability))
@@ -199,7 +199,7 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
             let usual = Template::literal("ubuntu-latest", usual, entry.key_place);
             reader.dialect.is_forge().then_some(Data::Scalar(usual))
         }
-        Some(node) => reader.within("runs-on", || runs_on(reader, node)),
+        Some(node) => reader.at_key("runs-on", || runs_on(reader, node)),
     };
     let steps = match fields.get("steps").filter(|node| !node.is_null()) {
         None => {
@@ -210,7 +210,7 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
             );
             None
         }
-        Some(node) => reader.within("steps", || {
+        Some(node) => reader.at_key("steps", || {
             step::read_all(reader, node, step::StepHost::Job)
         }),
     };

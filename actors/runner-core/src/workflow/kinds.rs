@@ -23,7 +23,7 @@ pub(super) fn of_matrix(job: &Job) -> KindByName {
             (key, Data::List(values)) => {
                 values
                     .iter()
-                    .for_each(|value| add(&mut kinds, key, of(value)));
+                    .for_each(|value| add(&mut kinds, key, kind_of(value)));
             }
             (key, _) => add(&mut kinds, key, None),
         }
@@ -47,7 +47,7 @@ fn included(mut kinds: KindByName, value: &Data) -> Option<KindByName> {
     };
     for (key, value) in entries {
         let known = kinds.contains_key(&key.to_ascii_lowercase());
-        add(&mut kinds, key, of(value).filter(|_| known));
+        add(&mut kinds, key, kind_of(value).filter(|_| known));
     }
     Some(kinds)
 }
@@ -75,12 +75,12 @@ fn add(kinds: &mut KindByName, name: &str, kind: Option<Kind>) {
     }
 }
 
-fn of(value: &Data) -> Option<Kind> {
+fn kind_of(value: &Data) -> Option<Kind> {
     match value {
         Data::List(_) => Some(Kind::List),
         Data::Map(_) | Data::Computed(_) => Some(Kind::Object),
         Data::Scalar(template) => match template.fixed() {
-            Some(value) => Some(Kind::of(&value)),
+            Some(value) => Some(Kind::from_value(&value)),
             None if template.is_one_expression() => {
                 let mut expressions = template.expressions();
                 expressions.next()?.kind(&|_, _| None)

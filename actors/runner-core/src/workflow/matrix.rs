@@ -84,7 +84,7 @@ fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
             Some(row) if keys().any(|key| key == row.key) => check_value(reader, row, entry),
             _ => {
                 let message = format!("the matrix has no key {} to exclude", quoted(&entry.key));
-                let help = reader.meant(&entry.key, keys()).map_or_else(
+                let help = reader.closest_name(&entry.key, keys()).map_or_else(
                     || "what `include` adds cannot be excluded".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );

@@ -51,7 +51,7 @@ fn unknown_need(reader: &Reader<'_>, job: &str, need: &Located<String>, entries:
         quoted(job),
         quoted(&need.value)
     );
-    match reader.meant(&need.value, entries.iter().map(|entry| entry.key.as_str())) {
+    match reader.closest_name(&need.value, entries.iter().map(|entry| entry.key.as_str())) {
         Some(near) => reader.error_help(need.place, message, format!("did you mean `{near}`?")),
         None => reader.error(need.place, message),
     }

@@ -62,7 +62,7 @@ pub(super) fn read_file<T>(
     })?;
     let reader = Reader::new(&text, dialect);
     for mistake in loaded.mistakes {
-        reader.note(mistake.place, false, mistake.message, mistake.help);
+        reader.add_finding(mistake.place, false, mistake.message, mistake.help);
     }
     let value = read(&reader, &loaded.root);
     let found = reader.finish();
@@ -98,7 +98,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     ];
     let own = ["enable-email-notifications", "enable-openid-connect"];
     let fields = reader.fields(root, "a workflow", &reader.with_own(&KEYS, &own))?;
-    forge_keys::note_mails(reader, fields);
+    forge_keys::check_mails(reader, fields);
     let beginning = SourceLocation {
         line: 1,
         col: 1,
@@ -107,10 +107,10 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     };
     let permissions = fields
         .get("permissions")
-        .map(|node| reader.within("permissions", || permissions(reader, node)));
+        .map(|node| reader.at_key("permissions", || permissions(reader, node)));
     let permissions = forge_keys::with_id_token(reader, fields, permissions);
     let on = match fields.get("on") {
-        Some(node) => reader.within("on", || triggers::read(reader, node)),
+        Some(node) => reader.at_key("on", || triggers::read(reader, node)),
         None => {
             reader.error_help(
                 beginning,
@@ -122,7 +122,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     };
     let jobs = match fields.get("jobs") {
         Some(node) if !node.is_null() => {
-            reader.within("jobs", || job::read_all(reader, file, node))
+            reader.at_key("jobs", || job::read_all(reader, file, node))
         }
         _ => {
             reader.error_help(

@@ -105,7 +105,7 @@ impl Permissions {
 
     /// What a file names, over `defaults` where it names nothing or stands beside them.
     #[must_use]
-    pub fn over(named: Option<Self>, defaults: &Self) -> Self {
+    pub fn or_defaults(named: Option<Self>, defaults: &Self) -> Self {
         match named {
             Some(named) if named.over_defaults => {
                 let mut over = defaults.clone();
@@ -121,14 +121,14 @@ impl Permissions {
 
     /// The same with no scope above what `most` has.
     #[must_use]
-    pub fn within(&self, most: &Self) -> Self {
-        self.each(|scope, level| level.min(most.level(scope)))
+    pub fn intersect(&self, most: &Self) -> Self {
+        self.map_levels(|scope, level| level.min(most.level(scope)))
     }
 
     /// The same without anything that changes something.
     #[must_use]
     pub fn read_only(&self) -> Self {
-        self.each(|_, level| level.min(PermissionLevel::Read))
+        self.map_levels(|_, level| level.min(PermissionLevel::Read))
     }
 
     /// The scopes in which this is more than `most` has, with its levels and with those:
@@ -148,7 +148,7 @@ impl Permissions {
         (written(self), written(most))
     }
 
-    fn each(&self, change: impl Fn(&str, PermissionLevel) -> PermissionLevel) -> Self {
+    fn map_levels(&self, change: impl Fn(&str, PermissionLevel) -> PermissionLevel) -> Self {
         let scopes = SCOPES.map(|scope| (scope.to_owned(), change(scope, self.level(scope))));
         Self {
             all: None,

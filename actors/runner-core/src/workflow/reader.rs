@@ -59,12 +59,12 @@ impl<'a> Reader<'a> {
         findings.sort();
         findings
             .iter()
-            .map(|finding| shown(self.source, finding))
+            .map(|finding| to_diagnostic(self.source, finding))
             .collect()
     }
 
     pub(crate) fn error(&self, place: SourceLocation, message: impl Into<String>) {
-        self.note(place, false, message.into(), None);
+        self.add_finding(place, false, message.into(), None);
     }
 
     pub(crate) fn error_help(
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.note(place, false, message.into(), Some(help.into()));
+        self.add_finding(place, false, message.into(), Some(help.into()));
     }
 
     /// The comment on the line that a value ends on.
@@ -108,10 +108,10 @@ impl<'a> Reader<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.note(place, true, message.into(), Some(help.into()));
+        self.add_finding(place, true, message.into(), Some(help.into()));
     }
 
-    pub(super) fn note(
+    pub(super) fn add_finding(
         &self,
         place: SourceLocation,
         warning: bool,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The name among `known` that was meant; not looked for once enough is wrong.
-    pub(crate) fn meant<'k>(
+    pub(crate) fn closest_name<'k>(
         &self,
         written: &str,
         known: impl IntoIterator<Item = &'k str>,
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads something at `key`, so that messages name the path.
-    pub(crate) fn within<T>(&self, key: &str, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn at_key<T>(&self, key: &str, read: impl FnOnce() -> T) -> T {
         let key = quoted(key);
         self.path
             .borrow_mut()
@@ -203,10 +203,11 @@ impl<'a> Reader<'a> {
 
     /// What was meant, or all there is.
     pub(super) fn near(&self, written: &str, known: &[&str], all: &str) -> String {
-        self.meant(written, known.iter().copied()).map_or_else(
-            || format!("{all}: {}", known.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        )
+        self.closest_name(written, known.iter().copied())
+            .map_or_else(
+                || format!("{all}: {}", known.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            )
     }
 
     pub(crate) fn wrong_kind<T>(&self, node: &Node, what: &str, wanted: &str) -> Option<T> {
@@ -396,7 +397,7 @@ impl<'a> Reader<'a> {
         }
         let entries = self.entries(node, what).unwrap_or_default();
         let read = |entry: &Entry| {
-            let template = self.within(&entry.key, || {
+            let template = self.at_key(&entry.key, || {
                 self.template(&entry.value, what, availability)
             });
             Some((entry.key.clone(), template?))
@@ -440,7 +441,7 @@ impl<'a> Reader<'a> {
 
     fn wrong_expression(&self, node: &Node, text: &str, error: &ExprError) {
         let place = self.expression_place(node.place, text, error.at);
-        self.note(place, false, error.message.clone(), error.help.clone());
+        self.add_finding(place, false, error.message.clone(), error.help.clone());
     }
 }
 
@@ -451,7 +452,7 @@ pub(super) fn unknown<'n>(entries: &'n [Entry], known: &[&str]) -> impl Iterator
     entries.iter().filter(unknown).take(MAX_FINDINGS)
 }
 
-fn shown(source: &SourceText, finding: &Finding) -> Diagnostic {
+fn to_diagnostic(source: &SourceText, finding: &Finding) -> Diagnostic {
     let severity = if finding.warning {
         Severity::Warning
     } else {

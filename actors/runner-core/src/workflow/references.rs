@@ -128,10 +128,10 @@ impl File<'_, '_> {
             return None;
         }
         let near = known.iter().copied().take(MAX_SUGGESTIONS);
-        let help = match self.reader.meant(name, near) {
+        let help = match self.reader.closest_name(name, near) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => "it is always empty".to_owned(),
-            None => format!("there are: {}", shown(&known)),
+            None => format!("there are: {}", list_names(&known)),
         };
         let message = format!("{what} has no {kind} {}", quoted(name));
         Some(MissingName {
@@ -145,7 +145,7 @@ impl File<'_, '_> {
         let mut needs = job.needs.iter().map(|need| need.value.as_str());
         if !needs.clone().any(|need| need.eq_ignore_ascii_case(name)) {
             let message = format!("{} does not need {}", quoted(&job.id), quoted(name));
-            let help = match self.reader.meant(name, needs.by_ref()) {
+            let help = match self.reader.closest_name(name, needs.by_ref()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add it to `needs` of this job; without that it is always empty".to_owned(),
             };
@@ -155,7 +155,7 @@ impl File<'_, '_> {
                 help,
             });
         }
-        self.ended(chain, name)
+        self.find_in_ended_job(chain, name)
     }
 
     fn job(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
@@ -164,11 +164,11 @@ impl File<'_, '_> {
         }
         let jobs = self.workflow.jobs.iter().map(|job| job.id.as_str());
         self.among(0, "the workflow", "job", name, jobs)
-            .or_else(|| self.ended(chain, name))
+            .or_else(|| self.find_in_ended_job(chain, name))
     }
 
     /// What is asked of a job that has ended.
-    fn ended(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
+    fn find_in_ended_job(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
         let asked = chain.name(1)?;
         let what = format!("the job {}", quoted(name));
         let wrong = self.among(
@@ -252,7 +252,7 @@ impl File<'_, '_> {
                 message,
                 "only earlier steps have outputs and outcomes".to_owned(),
             )
-        } else if let Some(near) = self.reader.meant(name, known) {
+        } else if let Some(near) = self.reader.closest_name(name, known) {
             let message = format!("no step before has the id {}", quoted(name));
             (message, format!("did you mean `{near}`?"))
         } else if let Some(other) = other {
@@ -382,7 +382,7 @@ impl File<'_, '_> {
 }
 
 /// Names, not too many of them.
-fn shown(names: &[&str]) -> String {
+fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 20;
     let more = if names.len() > MAX_NAMES { ", …" } else { "" };
     let first: Vec<&str> = names.iter().copied().take(MAX_NAMES).collect();

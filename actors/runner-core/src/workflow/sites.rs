@@ -71,7 +71,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
         }
         for job in &workflow.jobs {
             visitor.job = Some(job);
-            reader.within("jobs", || reader.within(&job.id, || visitor.of_job(job)));
+            reader.at_key("jobs", || reader.at_key(&job.id, || visitor.of_job(job)));
             visitor.before = &[];
         }
     }
@@ -109,8 +109,8 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
                 let reader = self.reader;
                 for (index, step) in steps.iter().enumerate() {
                     self.before = &steps[..index];
-                    reader.within("steps", || {
-                        reader.within(&index.to_string(), || self.step(step));
+                    reader.at_key("steps", || {
+                        reader.at_key(&index.to_string(), || self.step(step));
                     });
                 }
                 self.before = steps;

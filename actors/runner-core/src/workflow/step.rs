@@ -81,7 +81,7 @@ fn read_list(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Ste
     let mut ids = HashSet::new();
     let mut steps = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
-        let Some(read) = reader.within(&index.to_string(), || one_or_group(reader, node, kind))
+        let Some(read) = reader.at_key(&index.to_string(), || one_or_group(reader, node, kind))
         else {
             reader.lose();
             continue;
@@ -175,7 +175,7 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) ->
                     "it runs by bash; GitHub refuses such an action",
                 );
             }
-            let script = reader.within("run", || reader.template(script, "run", availability))?;
+            let script = reader.at_key("run", || reader.template(script, "run", availability))?;
             if script.source.trim().is_empty() {
                 let place = fields
                     .entry("run")

@@ -66,7 +66,7 @@ pub struct EventTrigger {
 
 impl EventTrigger {
     /// Without options.
-    pub(super) fn of(kind: EventKind) -> Self {
+    pub(super) fn new(kind: EventKind) -> Self {
         Self {
             kind,
             types: Vec::new(),

@@ -39,7 +39,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
                 value,
             } in entries
             {
-                reader.within(key, || {
+                reader.at_key(key, || {
                     add(reader, &mut triggers, key, *key_place, Some(value));
                 });
             }
@@ -101,7 +101,7 @@ fn add(
         }
         _ => {
             let message = format!("unknown event {}", quoted(name));
-            let help = reader.meant(name, events::names()).map_or_else(
+            let help = reader.closest_name(name, events::names()).map_or_else(
                 || "for example `push` or `pull_request`".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
@@ -160,7 +160,7 @@ fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
                 types.push(action);
             } else {
                 let message = format!("pull requests have no action {}", quoted(&action));
-                let near = reader.meant(&action, PULL_REQUEST_TYPES.iter().copied());
+                let near = reader.closest_name(&action, PULL_REQUEST_TYPES.iter().copied());
                 let help = near.map_or_else(
                     || PULL_REQUEST_TYPES.join(", "),
                     |near| format!("did you mean `{near}`?"),
@@ -251,7 +251,7 @@ fn check_zone(reader: &Reader<'_>, name: &str, place: SourceLocation) {
             .available()
             .map(|name| name.as_str().to_owned())
             .collect();
-        let help = match reader.meant(name, known.iter().map(String::as_str)) {
+        let help = match reader.closest_name(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => "this machine has no list of time zones".to_owned(),
             None => "an IANA name, for example `Europe/Berlin`".to_owned(),

@@ -40,7 +40,7 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
                 nth,
             };
             expr.walk(&mut |expr| part(&at, expr, &named));
-            whole(&at, expr.kind(&named));
+            value_use(&at, expr.kind(&named));
         }
     });
 }
@@ -154,7 +154,7 @@ fn property(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>, name: &Expr
 }
 
 /// What becomes of the value.
-fn whole(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>) {
+fn value_use(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>) {
     let Some(kind) = kind else {
         return;
     };

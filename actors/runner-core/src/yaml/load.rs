@@ -217,7 +217,7 @@ impl<'a> Loader<'a> {
             }
             Event::SequenceStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), span)?;
-                self.begin(span, anchor, CollectionKind::List(Vec::new()))?;
+                self.start_collection(span, anchor, CollectionKind::List(Vec::new()))?;
             }
             Event::MappingStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), span)?;
@@ -226,7 +226,7 @@ impl<'a> Loader<'a> {
                     seen: HashMap::new(),
                     key: None,
                 };
-                self.begin(span, anchor, inside)?;
+                self.start_collection(span, anchor, inside)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
             Event::Alias(anchor) => {
@@ -276,7 +276,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn begin(
+    fn start_collection(
         &mut self,
         span: Span,
         anchor: usize,

@@ -230,17 +230,17 @@ fn i17_workflows_of_githubs_folder_are_a_forges_where_it_runs_them() {
 fn i17_tokens_write_by_themselves_only_where_that_is_so() {
     let write = Permissions::permissive();
     let allows = |it: &Permissions, scope| it.allows(scope, PermissionLevel::Write);
-    assert!(allows(&Permissions::over(None, &write), "contents"));
-    assert!(!allows(&Permissions::over(None, &write), "id-token"));
+    assert!(allows(&Permissions::or_defaults(None, &write), "contents"));
+    assert!(!allows(&Permissions::or_defaults(None, &write), "id-token"));
     let text = format!("enable-openid-connect: true\n{}", job(STEPS));
     let (workflow, _) = only_forge(&text);
-    let beside = Permissions::over(workflow.permissions, &write);
+    let beside = Permissions::or_defaults(workflow.permissions, &write);
     assert!(allows(&beside, "id-token") && allows(&beside, "contents"));
     let named = read(
         FORGE,
         &format!("permissions: {{contents: read}}\n{}", job(STEPS)),
     );
-    let named = Permissions::over(named.unwrap().0.permissions, &write);
+    let named = Permissions::or_defaults(named.unwrap().0.permissions, &write);
     assert!(!allows(&named, "contents"), "what a file says counts");
 }
 
@@ -263,8 +263,22 @@ fn i17_gitea_ignores_keys_that_it_does_not_know() {
         wrong.contains("unknown key `environment` in a step"),
         "{wrong}"
     );
-    assert!(parse_as(GITHUB, text.as_bytes(), Dialect::of(GITHUB, Forge::Gitea)).is_ok());
-    assert!(parse_as(FORGE, text.as_bytes(), Dialect::of(FORGE, Forge::Forgejo)).is_err());
+    assert!(
+        parse_as(
+            GITHUB,
+            text.as_bytes(),
+            Dialect::for_file(GITHUB, Forge::Gitea)
+        )
+        .is_ok()
+    );
+    assert!(
+        parse_as(
+            FORGE,
+            text.as_bytes(),
+            Dialect::for_file(FORGE, Forge::Forgejo)
+        )
+        .is_err()
+    );
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn i17_scripts_of_powershell_are_framed() {
 #[test]
 fn i17_the_usual_shell_is_that_of_the_forge() {
     use forge_core::Forge;
-    use runner_core::shell::{check, usual};
-    let argv = |forge, in_container| resolve(usual(forge, in_container)).unwrap().argv;
+    use runner_core::shell::{check, default_shell};
+    let argv = |forge, in_container| resolve(default_shell(forge, in_container)).unwrap().argv;
     assert_eq!(argv(Some(Forge::GitHub), false), ["bash", "-e", "{0}"]);
     assert_eq!(argv(Some(Forge::GitHub), true), ["sh", "-e", "{0}"]);
     for forge in [Forge::Gitea, Forge::Forgejo] {

@@ -80,7 +80,7 @@ impl Admission {
 
     /// Notes what git tracks in a folder, if that is a work tree.
     pub(crate) fn enter(&mut self, folder: &Path) {
-        let Some(index) = TrackedFiles::of(folder) else {
+        let Some(index) = TrackedFiles::load(folder) else {
             return;
         };
         if self.trees.iter().any(|tree| tree.folder == folder) {
@@ -100,7 +100,7 @@ impl Admission {
         };
         let below = folder.strip_prefix(&self.root).map(Path::to_owned);
         let above = self.root.strip_prefix(&folder).map(Path::to_owned);
-        let read = index.each(|path| match (&below, &above) {
+        let read = index.visit_all(|path| match (&below, &above) {
             (Ok(below), _) if below.as_os_str().is_empty() => self.note(path),
             (Ok(below), _) => self.note(&below.join(path)),
             (_, Ok(above)) => {

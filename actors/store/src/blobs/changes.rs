@@ -66,7 +66,7 @@ pub(crate) struct Savepoint(usize, usize);
 
 impl BlobChanges {
     /// `segment_bytes`: where segments end. A larger blob gets one of its own.
-    pub(crate) fn after(before: BlobEnd, segment_bytes: u64) -> Self {
+    pub(crate) fn starting_at(before: BlobEnd, segment_bytes: u64) -> Self {
         Self {
             before,
             segment_bytes,
@@ -187,7 +187,7 @@ mod tests {
     const SEGMENT_BYTES: u64 = 10 * PAGE_BYTES;
 
     fn after(segment: u32, end: u64) -> BlobChanges {
-        BlobChanges::after(BlobEnd { segment, end }, SEGMENT_BYTES)
+        BlobChanges::starting_at(BlobEnd { segment, end }, SEGMENT_BYTES)
     }
 
     fn blob(bytes: u64) -> Blob {

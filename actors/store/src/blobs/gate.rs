@@ -62,7 +62,7 @@ impl BlobWriter {
     }
 
     /// Begins to write; the next synchronisation of the database waits for the end.
-    pub(crate) fn begin(&self, parts: BlobBatch) {
+    pub(crate) fn start_write(&self, parts: BlobBatch) {
         if parts.is_empty() {
             return;
         }

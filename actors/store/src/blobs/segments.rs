@@ -160,7 +160,7 @@ impl SegmentStorage for SegmentDirectory {
         open.file.sync_data()?;
         let identity = match last.take() {
             Some((number, identity)) if number == segment => identity,
-            _ => FileIdentity::of(&self.path(segment), &open.file)?,
+            _ => FileIdentity::from_file(&self.path(segment), &open.file)?,
         };
         let there = identity.check();
         *last = Some((segment, identity));

@@ -6,7 +6,7 @@ use super::{MaintenanceError, StorePlace, TableDigest, digest_table, for_each_pa
 use crate::engine::{Engine, Snapshots, alone};
 use crate::error::{OpenError, StoreError};
 use crate::extent_table::ExtentTable;
-use crate::identity::note_moved_in;
+use crate::identity::record_move;
 use crate::options::Options;
 use crate::row_source::Snapshot;
 use crate::write::{BALLAST, BLOB_END, COPYING, GROUP, ID, META, MOVED, MOVED_IN, SCHEMA};
@@ -64,8 +64,8 @@ pub fn migrate(
 ) -> Result<CopyReport, MaintenanceError> {
     copy_from(&mut from.source(options)?, to, options, |source, target| {
         from.all_decided(options)?;
-        note_moved_in(target)?;
-        let before = within(&*source.snapshots, |rows| Ok(rows.get(META, MOVED)?))?;
+        record_move(target)?;
+        let before = in_snapshot(&*source.snapshots, |rows| Ok(rows.get(META, MOVED)?))?;
         let Some(engine) = &mut source.engine else {
             return Ok(());
         };
@@ -126,7 +126,7 @@ fn copy_from(
 
 /// A copy that did not end is no source: what it lacks would be missing in the next one, unseen.
 fn refuse_half_copied(source: &dyn Snapshots) -> Result<(), MaintenanceError> {
-    match within(source, |rows| Ok(rows.get(META, COPYING)?))? {
+    match in_snapshot(source, |rows| Ok(rows.get(META, COPYING)?))? {
         None => Ok(()),
         Some(_) => {
             let place = source.place().to_owned();
@@ -136,7 +136,7 @@ fn refuse_half_copied(source: &dyn Snapshots) -> Result<(), MaintenanceError> {
 }
 
 /// What one snapshot answers.
-fn within<T>(
+fn in_snapshot<T>(
     snapshots: &dyn Snapshots,
     mut ask: impl FnMut(&mut dyn Snapshot) -> Result<T, MaintenanceError>,
 ) -> Result<T, MaintenanceError> {
@@ -153,7 +153,7 @@ fn within<T>(
 /// Sees that the target holds nothing but what an earlier copy left, and removes that.
 fn empty(target: &mut dyn Engine, place: &StorePlace) -> Result<(), MaintenanceError> {
     let snapshots = target.snapshots();
-    let (tables, is_left, schema) = within(&*snapshots, |rows| {
+    let (tables, is_left, schema) = in_snapshot(&*snapshots, |rows| {
         let tables = rows.tables()?;
         let is_left = rows.get(META, COPYING)?.is_some();
         Ok((tables, is_left, rows.get(META, SCHEMA)?))
@@ -175,7 +175,7 @@ fn empty(target: &mut dyn Engine, place: &StorePlace) -> Result<(), MaintenanceE
     }
     alone(target, |txn| txn.import(META, COPYING, b"copying"))?;
     for (name, _) in tables {
-        let keys = within(&*snapshots, |rows| {
+        let keys = in_snapshot(&*snapshots, |rows| {
             let mut keys = Vec::new();
             for_each_row(rows, &name, |key, _| {
                 keys.push(key.to_vec());
@@ -269,7 +269,7 @@ fn compare(
         place: to.to_string(),
         what,
     };
-    within(&*target.snapshots(), |copy| {
+    in_snapshot(&*target.snapshots(), |copy| {
         for expected in tables {
             let name = &expected.name;
             let found = digest_table(copy, name, |_, _| {})?;

@@ -37,7 +37,7 @@ pub(super) struct Arrays<'g> {
 
 impl<'g> Arrays<'g> {
     /// `keys`: before the group.
-    pub(super) fn of(
+    pub(super) fn from_changes(
         changed: &'g ChangedTables,
         group: &'g GroupChanges,
         keys: &KnownKeys,
@@ -54,7 +54,7 @@ impl<'g> Arrays<'g> {
             for (key, row) in changes {
                 match row {
                     Some(row) => {
-                        let is_new = keys.has(table, key) == Some(false);
+                        let is_new = keys.contains(table, key) == Some(false);
                         let rows = if is_new {
                             &mut arrays.new
                         } else {

@@ -66,7 +66,7 @@ impl<'s> PostgresChanges<'s> {
             return Ok(row);
         }
         self.keys.load(table, self.session)?;
-        if self.keys.has(table, key) == Some(false) {
+        if self.keys.contains(table, key) == Some(false) {
             return Ok(None);
         }
         let rows = self.session.rows(queries::GET, &[&table, &key])?;
@@ -81,12 +81,12 @@ impl PostgresChanges<'_> {
     fn is_there(&self, table: &str, key: &[u8]) -> bool {
         match self.change(table, key) {
             Some(row) => row.is_some(),
-            None => self.keys.has(table, key).unwrap_or_default(),
+            None => self.keys.contains(table, key).unwrap_or_default(),
         }
     }
 
     /// A row of a table that was counted comes or goes.
-    fn note_growth(&mut self, table: &str, key: &[u8], will_be_there: bool) {
+    fn record_growth(&mut self, table: &str, key: &[u8], will_be_there: bool) {
         if self.growth.contains_key(table) {
             let by = i64::from(will_be_there) - i64::from(self.is_there(table, key));
             self.growth
@@ -138,7 +138,7 @@ impl RowSource for PostgresChanges<'_> {
             return Ok(committed.saturating_add_signed(*growth));
         }
         let Some(changes) = self.changed.get(table).filter(|c| !c.is_empty()) else {
-            if self.keys.has(table, &[]).is_some() {
+            if self.keys.contains(table, &[]).is_some() {
                 self.growth.insert(table.to_owned(), 0);
             }
             return Ok(committed);
@@ -161,7 +161,7 @@ impl RowSource for PostgresChanges<'_> {
 
 impl RowChanges for PostgresChanges<'_> {
     fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<PreviousRow, StoreError> {
-        self.note_growth(table, key, true);
+        self.record_growth(table, key, true);
         let before = self.changes(table).insert(key.to_vec(), Some(row.to_vec()));
         Ok(before.map_or(PreviousRow::Committed, PreviousRow::Row))
     }
@@ -170,7 +170,7 @@ impl RowChanges for PostgresChanges<'_> {
         if self.get(table, key)?.is_none() {
             return Ok(None);
         }
-        self.note_growth(table, key, false);
+        self.record_growth(table, key, false);
         let before = self.changes(table).insert(key.to_vec(), None);
         Ok(Some(
             before.map_or(PreviousRow::Committed, PreviousRow::Row),
@@ -178,8 +178,8 @@ impl RowChanges for PostgresChanges<'_> {
     }
 
     fn revert(&mut self, table: &str, key: &[u8]) {
-        let committed = self.keys.has(table, key).unwrap_or_default();
-        self.note_growth(table, key, committed);
+        let committed = self.keys.contains(table, key).unwrap_or_default();
+        self.record_growth(table, key, committed);
         self.changes(table).remove(key);
     }
 
@@ -192,7 +192,7 @@ impl RowChanges for PostgresChanges<'_> {
 fn growth(keys: &KnownKeys, table: &str, changes: &TableChanges) -> Option<i64> {
     let mut growth = 0;
     for (key, row) in changes {
-        growth += i64::from(row.is_some()) - i64::from(keys.has(table, key)?);
+        growth += i64::from(row.is_some()) - i64::from(keys.contains(table, key)?);
     }
     Some(growth)
 }

@@ -62,11 +62,11 @@ impl Connector {
             // Told to the server's administrator.
             config.application_name(&options.program);
         }
-        let servers = Servers::of(&config);
+        let servers = Servers::from_config(&config);
         Self {
             bridge,
             url,
-            installation: Installation::of(&schema, &options.installation),
+            installation: Installation::new(&schema, &options.installation),
             schema,
             compared: Mutex::new(options.compared.statements()),
             connect_limit: servers.share(connect_limit),
@@ -77,7 +77,7 @@ impl Connector {
     }
 
     /// Says these settings with the next session for looks.
-    pub(super) fn say(&self, compared: &ComparedSettings) {
+    pub(super) fn set_compared_settings(&self, compared: &ComparedSettings) {
         *self.compared.lock() = compared.statements();
     }
 
@@ -110,7 +110,7 @@ impl Connector {
             Err(Fault::Refused { .. }) => None,
             Err(fault) => return Err(fault),
         };
-        let mut found = vec![Primary::of(reached.at, said.as_ref())];
+        let mut found = vec![Primary::from_row(reached.at, said.as_ref())];
         if self.primaries.is_survey_due(&found[0]) {
             found.extend(self.others(&reached.unasked));
         }
@@ -126,7 +126,7 @@ impl Connector {
         }
         self.servers.prefer(used);
         let gone = || Fault::Lost("the address names no server".to_owned());
-        self.connect_to(self.servers.at(used).ok_or_else(gone)?, hints)
+        self.connect_to(self.servers.server(used).ok_or_else(gone)?, hints)
     }
 
     /// Which others accept writes, all asked at once: one that says nothing takes
@@ -134,7 +134,7 @@ impl Connector {
     fn others(&self, unasked: &[usize]) -> Vec<Primary> {
         let until = Instant::now() + SURVEY_LIMIT;
         let asked = unasked.iter().filter_map(|at| {
-            let server = self.servers.at(*at)?.clone();
+            let server = self.servers.server(*at)?.clone();
             let (tls, at) = (self.tls(&server).ok()?, *at);
             let (tell, told) = oneshot::channel();
             self.bridge.spawn(async move {
@@ -194,7 +194,7 @@ impl Connector {
         if hints.is_some() {
             settings += &self.compared.lock();
         }
-        connection.begin(&settings)?;
+        connection.run_first_statements(&settings)?;
         Ok(connection)
     }
 
@@ -297,7 +297,7 @@ impl Connection {
 
     /// Runs the first statements. What the server had to warn of at the login comes before their
     /// answer, and says nothing of a commit.
-    fn begin(&mut self, settings: &str) -> Result<(), Fault> {
+    fn run_first_statements(&mut self, settings: &str) -> Result<(), Fault> {
         let client = self.client()?;
         let answer = self.bridge.wait(self.limit, client.batch_execute(settings));
         self.unreplicated.store(false, Ordering::SeqCst);

@@ -157,7 +157,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         last_group: row.get(1),
         renewed: row.get(6),
         silent: Duration::from_secs_f64(row.get::<_, f64>(7).clamp(0.0, LONGEST_SILENCE)),
-        by: shown(&program, &host, pid, &started),
+        by: describe_holder(&program, &host, pid, &started),
         address: row.get(8),
         forward_key: row.get(9),
         is_released: row.get(10),
@@ -233,7 +233,7 @@ pub(super) fn take_if(
 
 /// Notes with the server that this session is of a process that can take the store. The note ends
 /// with the session.
-pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+pub(super) fn register_standby(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
     let note = "SELECT pg_advisory_lock_shared(hashtextextended('orrery beside ' || $1, 0))";
     connection.rows(note, &[&schema]).map(drop)
 }
@@ -250,7 +250,7 @@ pub struct StandbyCounts {
 /// Notes with the server whether something is wrong with this process, so that the store is not
 /// handed over to it. The note ends with the session. The server would warn of a lock that is given
 /// back and was not had.
-pub(super) fn note_fit(
+pub(super) fn record_fitness(
     connection: &mut Connection,
     schema: &str,
     is_fit: bool,
@@ -431,7 +431,7 @@ fn raise(connection: &mut Connection, taker: &Claimant) -> Result<HolderTerm, Fa
         last_group: rows[0].get(1),
         after_group: rows[0].get(1),
         noted: by,
-        by: shown(program, &host, pid, started),
+        by: describe_holder(program, &host, pid, started),
         forward_key: key.clone(),
     })
 }
@@ -442,7 +442,7 @@ const FORGET_EPOCHS: &str = "DELETE FROM epochs WHERE taken < clock_timestamp() 
      AND epoch < (SELECT max(epoch) - 1 FROM epochs)";
 
 /// A holder, as people are told.
-fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
+fn describe_holder(program: &str, host: &str, pid: i64, started: &str) -> String {
     format!("{program} on {host} (pid {pid}, since {started})")
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Installation {
 
 impl Installation {
     /// That of the processes which say this of themselves.
-    pub(super) fn of(schema: &str, installation: &str) -> Self {
+    pub(super) fn new(schema: &str, installation: &str) -> Self {
         Self {
             schema: digest(&format!("orrery installation {schema}")),
             own: (!installation.is_empty()).then(|| digest(installation)),
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn i18_installations_have_numbers_that_stay() {
         assert_eq!(digest("a"), 0xe40c_292c, "as FNV-1a has it");
-        let of = |text| Installation::of("runs", text);
+        let of = |text| Installation::new("runs", text);
         assert_eq!(of("one"), of("one"));
         assert_ne!(of("one"), of("two"));
         assert_eq!(of("").mark(), "");

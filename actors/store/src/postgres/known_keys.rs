@@ -46,7 +46,7 @@ impl KnownKeys {
     }
 
     /// Whether a key of a table that is known has a committed row; `None`: only the server knows.
-    pub(super) fn has(&self, table: &str, key: &[u8]) -> Option<bool> {
+    pub(super) fn contains(&self, table: &str, key: &[u8]) -> Option<bool> {
         let keys = self.0.get(table)?.keys.as_ref()?;
         Some(keys.contains(&digest(key)))
     }

@@ -49,7 +49,7 @@ pub(super) fn prepare(
 ) -> Result<(), OpenError> {
     check_server(connection, place)?;
     if let Some(version) = version(connection, schema).map_err(|f| refused(place, f))? {
-        return known(version, place);
+        return check_version(version, place);
     }
     let made = in_transaction(connection, schema, |connection| {
         make_tables(connection, schema)
@@ -126,7 +126,7 @@ pub(super) fn check(
 ) -> Result<(), OpenError> {
     check_server(connection, place)?;
     match version(connection, schema).map_err(|f| refused(place, f))? {
-        Some(version) => known(version, place),
+        Some(version) => check_version(version, place),
         None => {
             let reason = "there is no store".to_owned();
             Err(server_error(place, reason))
@@ -159,7 +159,7 @@ pub(super) fn probe(
             (!may).then(|| format!("the role may not make the schema {schema}"))
         }
         Some(version) => {
-            known(version, place)?;
+            check_version(version, place)?;
             let rows = connection.rows(MISSING_RIGHTS, &[&schema]);
             let missing = rows.map_err(failed)?;
             let missing = missing.iter().map(|row| row.get::<_, String>(0));
@@ -197,7 +197,7 @@ fn has_schema(connection: &mut Connection, schema: &str) -> Result<bool, Fault> 
     Ok(connection.rows(there, &[&schema])?[0].get(0))
 }
 
-fn known(version: i32, place: &str) -> Result<(), OpenError> {
+fn check_version(version: i32, place: &str) -> Result<(), OpenError> {
     let unsigned = |version| u32::try_from(version).unwrap_or_default();
     match version {
         OLDEST..=VERSION => Ok(()),

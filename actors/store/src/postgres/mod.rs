@@ -105,11 +105,11 @@ impl PostgresEngine {
             installation: connector.installation,
         };
         let session = Session::open(Arc::clone(&connector), &place, &taker, times)?;
-        Self::over(connector, place, session, options)
+        Self::with_session(connector, place, session, options)
     }
 
     /// The engine of a store that `session` has taken.
-    fn over(
+    fn with_session(
         connector: Arc<Connector>,
         place: String,
         session: Session,
@@ -198,7 +198,7 @@ impl PostgresEngine {
         group: &GroupChanges,
     ) -> Result<(), StoreError> {
         let began = Instant::now();
-        let arrays = Arrays::of(changed, group, &self.keys);
+        let arrays = Arrays::from_changes(changed, group, &self.keys);
         let outcome = self.session.commit(number, |connection, epoch, number| {
             arrays.send(connection, epoch, number)
         });
@@ -210,7 +210,8 @@ impl PostgresEngine {
                 self.cache.apply(changed);
                 self.keys.apply(changed);
                 self.next_renewal = Instant::now() + self.renew_every;
-                self.health.note_commit(began.elapsed(), group.quarantined);
+                self.health
+                    .record_commit(began.elapsed(), group.quarantined);
                 self.health.set_state(&self.place, &State::Ready);
                 Ok(())
             }
@@ -278,7 +279,7 @@ impl Engine for PostgresEngine {
             return Err(error);
         }
         let number = self.last_group + 1;
-        let appends = BlobChanges::after(self.head, self.segment_bytes);
+        let appends = BlobChanges::starting_at(self.head, self.segment_bytes);
         let mut rows = PostgresChanges::new(&mut self.session, &self.cache, &mut self.keys);
         let mut group = WriteTxn::new(&mut rows, number, appends);
         body(&mut group);
@@ -455,6 +456,6 @@ pub(crate) fn take(
     };
     let epoch = session.epoch();
     server.primaries().follow(&connector.primaries);
-    let engine = PostgresEngine::over(connector, place, session, options)?;
+    let engine = PostgresEngine::with_session(connector, place, session, options)?;
     Ok(Some((engine, epoch)))
 }

@@ -35,7 +35,7 @@ pub(super) struct Primary {
 
 impl Primary {
     /// From the answer to [`ASK`].
-    pub(super) fn of(at: usize, row: Option<&Row>) -> Self {
+    pub(super) fn from_row(at: usize, row: Option<&Row>) -> Self {
         let text = |n: usize| row.and_then(|row| row.try_get::<_, String>(n).ok());
         let timeline = text(0).and_then(|digits| u32::from_str_radix(&digits, 16).ok());
         Self {
@@ -197,7 +197,7 @@ where
 
 async fn described(at: usize, client: &Client) -> Primary {
     let row = client.query_one(ASK, &[]).await.ok();
-    Primary::of(at, row.as_ref())
+    Primary::from_row(at, row.as_ref())
 }
 
 #[cfg(test)]

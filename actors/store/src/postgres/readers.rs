@@ -124,7 +124,7 @@ impl Readers {
     }
 
     /// The server says nothing, for this reason; or it answers.
-    fn note_silence(&self, reason: Option<&str>) {
+    fn record_silence(&self, reason: Option<&str>) {
         *self.silence.lock() = reason.map(|reason| UnresponsiveServer {
             reason: reason.to_owned(),
             writer: self.idle.writer(),
@@ -227,14 +227,14 @@ impl<'r> PostgresSnapshot<'r> {
     ) -> Result<Vec<Row>, StoreError> {
         let answer = match (self.is_open, &mut self.connection) {
             (true, Some((_, connection))) => connection.rows(statement, parameters),
-            _ => return self.begin(statement, parameters),
+            _ => return self.query_first(statement, parameters),
         };
         answer.map_err(|fault| self.readers.failure(fault))
     }
 
     /// The first question: asked again over another connection when the one at hand turns out to be
     /// gone, since nothing was seen yet.
-    fn begin(
+    fn query_first(
         &mut self,
         statement: &str,
         parameters: Parameters<'_>,
@@ -255,7 +255,7 @@ impl<'r> PostgresSnapshot<'r> {
             });
             match asked {
                 Ok((connection, rows)) => {
-                    self.readers.note_silence(None);
+                    self.readers.record_silence(None);
                     self.connection = Some(connection);
                     self.is_open = true;
                     return Ok(rows);
@@ -267,7 +267,7 @@ impl<'r> PostgresSnapshot<'r> {
                         Fault::Lost(reason) => Some(reason.as_str()),
                         _ => None,
                     };
-                    self.readers.note_silence(silent);
+                    self.readers.record_silence(silent);
                     return Err(self.readers.failure(fault));
                 }
             }

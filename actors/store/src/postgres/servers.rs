@@ -22,13 +22,13 @@ pub(super) struct Servers {
 
 impl Servers {
     /// Those of an address, in its order.
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn from_config(config: &Config) -> Self {
         let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
         let count = hosts.max(addresses);
         let are_paired = hosts == addresses || hosts.min(addresses) == 0;
         let have_ports = [0, 1, count].contains(&config.get_ports().len());
         let each = match count > 1 && are_paired && have_ports {
-            true => (0..count).map(|at| only(config, at)).collect(),
+            true => (0..count).map(|at| single_server(config, at)).collect(),
             // What is wrong with it the client says.
             false => vec![config.clone()],
         };
@@ -59,7 +59,7 @@ impl Servers {
     }
 
     /// One of them.
-    pub(super) fn at(&self, at: usize) -> Option<&Config> {
+    pub(super) fn server(&self, at: usize) -> Option<&Config> {
         self.each.get(at)
     }
 
@@ -103,7 +103,7 @@ impl Servers {
                 Err(fault) => faults.push(fault),
             }
         }
-        Err(together(faults))
+        Err(merge_faults(faults))
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) struct ServerConnection<T> {
 
 /// The address with one of its servers. Where there are several the store wants the one that can be
 /// written, unless the address says otherwise.
-fn only(config: &Config, at: usize) -> Config {
+fn single_server(config: &Config, at: usize) -> Config {
     let mut one = Config::new();
     match config.get_hosts().get(at) {
         Some(Host::Tcp(name)) => drop(one.host(name)),
@@ -179,7 +179,7 @@ fn with_the_rest(one: &mut Config, config: &Config) {
 }
 
 /// What several servers said: as long as one of them may come back it is worth asking again.
-fn together(mut faults: Vec<Fault>) -> Fault {
+fn merge_faults(mut faults: Vec<Fault>) -> Fault {
     let may_pass = faults.iter().any(|fault| matches!(fault, Fault::Lost(_)));
     if faults.len() > 1 && may_pass {
         let reasons = faults.iter().filter_map(|fault| match fault {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn servers(text: &str) -> Servers {
-        Servers::of(&text.parse().expect("an address"))
+        Servers::from_config(&text.parse().expect("an address"))
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
             (vec![refused(), lost()], "lost wrong password; gone"),
             (vec![refused(), refused()], "refused wrong password"),
         ] {
-            let found = match together(faults) {
+            let found = match merge_faults(faults) {
                 Fault::Lost(reason) => format!("lost {reason}"),
                 Fault::Refused { reason, .. } => format!("refused {reason}"),
                 other => format!("{other:?}"),

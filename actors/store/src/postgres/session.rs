@@ -53,11 +53,11 @@ impl Session {
         let at = (connector.schema.as_str(), place);
         let taken = holder::take(&mut connection, at, taker, lease)?;
         let place = place.to_owned();
-        Ok(Self::over(connector, place, connection, taken, patience))
+        Ok(Self::new(connector, place, connection, taken, patience))
     }
 
     /// Over a connection on which the store was just taken.
-    pub(super) fn over(
+    pub(super) fn new(
         connector: Arc<Connector>,
         place: String,
         connection: Connection,

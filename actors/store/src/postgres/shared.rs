@@ -83,7 +83,7 @@ pub struct ServerSigns {
 }
 
 impl Leadership {
-    fn of((owner, place): (Owner, &str), is_locked: bool, is_anothers: bool) -> Self {
+    fn from_owner((owner, place): (Owner, &str), is_locked: bool, is_anothers: bool) -> Self {
         let closed = owner.closed.as_ref();
         Self {
             closed: closed.map(|closed| closed.error(place).to_string()),
@@ -154,7 +154,7 @@ impl SharedServer {
         self.hints.settings()
     }
 
-    pub(crate) fn tell_settings(&self) -> Result<(), OpenError> {
+    pub(crate) fn broadcast_settings_reload(&self) -> Result<(), OpenError> {
         self.with_connection(|connection, _| {
             let tell = "SELECT pg_notify('orrery_store', $1)";
             connection.rows(tell, &[&SETTINGS]).map(drop)
@@ -162,8 +162,8 @@ impl SharedServer {
     }
 
     /// Says these settings from now on.
-    pub(crate) fn say(&self, compared: &ComparedSettings) {
-        self.connector.say(compared);
+    pub(crate) fn set_compared_settings(&self, compared: &ComparedSettings) {
+        self.connector.set_compared_settings(compared);
         // The next session says them.
         *self.looks.lock() = None;
     }
@@ -188,7 +188,7 @@ impl SharedServer {
             let owner = (owner, self.place.as_str());
             Ok(Leadership {
                 worked_for,
-                ..Leadership::of(owner, is_locked, is_anothers)
+                ..Leadership::from_owner(owner, is_locked, is_anothers)
             })
         })
     }
@@ -205,8 +205,10 @@ impl SharedServer {
         self.with_connection(holder::standby_counts)
     }
 
-    pub(crate) fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
-        self.with_connection(|connection, schema| holder::note_fit(connection, schema, is_fit))
+    pub(crate) fn record_fitness(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.with_connection(|connection, schema| {
+            holder::record_fitness(connection, schema, is_fit)
+        })
     }
 
     /// What is wrong where more than one server of the address accepts writes.
@@ -250,7 +252,7 @@ impl SharedServer {
                 layout::prepare(&mut connection, &connector.schema, place)?;
                 let heard = connection
                     .batch(LISTEN)
-                    .and_then(|()| holder::stand_beside(&mut connection, &connector.schema));
+                    .and_then(|()| holder::register_standby(&mut connection, &connector.schema));
                 heard.map_err(|fault| layout::refused(place, fault))?;
                 if self.has_listened.swap(true, Ordering::SeqCst) {
                     self.hints.may_have_missed();
@@ -279,9 +281,13 @@ impl SharedServer {
         layout::prepare(&mut connection, &connector.schema, place)?;
         let schema = &connector.schema;
         let taken = holder::take_if(&mut connection, schema, &self.taker, |owner| {
-            may_take(&Leadership::of((owner.clone(), place), false, false))
+            may_take(&Leadership::from_owner(
+                (owner.clone(), place),
+                false,
+                false,
+            ))
         });
         let taken = taken.map_err(failed)?;
-        Ok(taken.map(|taken| Session::over(connector, place.clone(), connection, taken, patience)))
+        Ok(taken.map(|taken| Session::new(connector, place.clone(), connection, taken, patience)))
     }
 }

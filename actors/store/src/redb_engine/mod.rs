@@ -129,9 +129,9 @@ impl RedbEngine {
     }
 
     fn transaction(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<TxnOutcome, Failure> {
-        let txn = self.begin().map_err(Failure::before)?;
+        let txn = self.begin_write().map_err(Failure::before)?;
         let number = self.last_group + 1;
-        let appends = BlobChanges::after(self.head, self.segment_bytes);
+        let appends = BlobChanges::starting_at(self.head, self.segment_bytes);
         let DatabaseSlot {
             place, segments, ..
         } = &*self.database;
@@ -147,15 +147,16 @@ impl RedbEngine {
             return Ok(TxnOutcome::Unchanged);
         }
         let began = Instant::now();
-        self.blob_writer.begin(std::mem::take(&mut changes.parts));
+        self.blob_writer
+            .start_write(std::mem::take(&mut changes.parts));
         txn.commit().map_err(|e| self.commit_failure(e))?;
-        self.note_commit(number, &changes, began.elapsed());
+        self.record_commit(number, &changes, began.elapsed());
         Ok(TxnOutcome::Committed)
     }
 
     /// A transaction. A failure that a reader met blocks redb, but concerns no request of the
     /// writer's: the database is reopened before the group begins.
-    fn begin(&mut self) -> Result<WriteTransaction, StoreError> {
+    fn begin_write(&mut self) -> Result<WriteTransaction, StoreError> {
         if let Ok(txn) = self.try_begin() {
             return Ok(txn);
         }
@@ -172,11 +173,11 @@ impl RedbEngine {
         Ok(txn)
     }
 
-    fn note_commit(&mut self, number: u64, changes: &GroupChanges, took: Duration) {
+    fn record_commit(&mut self, number: u64, changes: &GroupChanges, took: Duration) {
         self.last_group = number;
         self.head = changes.head;
         self.remove_segments(&changes.emptied);
-        self.health.note_commit(took, changes.quarantined);
+        self.health.record_commit(took, changes.quarantined);
     }
 
     /// Closes the database, waiting for readers to end, and opens it again.
@@ -299,7 +300,7 @@ impl Engine for RedbEngine {
     }
 
     fn check_health(&mut self) {
-        self.look_for_files();
+        self.probe_files();
     }
 
     /// The folder's lock goes with the engine.

@@ -90,7 +90,7 @@ impl RedbEngine {
 
     /// While nothing is asked: whether the files are still there, so that health says so before
     /// somebody asks.
-    pub(super) fn look_for_files(&mut self) {
+    pub(super) fn probe_files(&mut self) {
         if self.is_ready()
             && let Err(error) = self.check_files()
         {

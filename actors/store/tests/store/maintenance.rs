@@ -14,7 +14,7 @@ use store::{
 
 const ROWS: Table<(String, u64), RawBytes> = Table::new("rows");
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
-const EXTENT_TABLES: &[ExtentTable] = &[ExtentTable::of(EXTENTS)];
+const EXTENT_TABLES: &[ExtentTable] = &[ExtentTable::new(EXTENTS)];
 
 fn options() -> Options {
     Options {

@@ -10,7 +10,7 @@ use store::maintenance::{backup, check, copy};
 use store::{Blob, Extent, ExtentTable, Options, ReadRows, Store, StoreError, StorePlace, Table};
 
 const BODIES: Table<u64, Extent> = Table::new("bodies");
-const EXTENTS: &[ExtentTable] = &[ExtentTable::of(BODIES)];
+const EXTENTS: &[ExtentTable] = &[ExtentTable::new(BODIES)];
 
 fn options() -> Options {
     Options::new("bodies").schema("test").extents(EXTENTS)

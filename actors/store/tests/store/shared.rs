@@ -284,7 +284,7 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
         (true, 1),
         (false, 0),
     ] {
-        second.note_fit(is_fit).unwrap();
+        second.record_fitness(is_fit).unwrap();
         assert_eq!(
             first.standby_counts().unwrap(),
             store::StandbyCounts { all: 1, fit }

@@ -103,7 +103,7 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
             .with("secret", "new")
             .with("hosts", "one"),
     );
-    leader.tell_settings().unwrap();
+    leader.broadcast_settings_reload().unwrap();
     until("it is told", || told.has_changed().unwrap());
     until("it differs", || differing(&standby) == ["secret"]);
     standby.compare(

@@ -83,7 +83,7 @@ impl ImageStorage {
             Ok(is_there.then(|| point(index, names, digest)))
         })?;
         if known.is_some() {
-            migrating.done(image.bytes);
+            migrating.advance(image.bytes);
             return Ok(());
         }
         let manifest = self.manifest(digest, &image.manifest)?;
@@ -138,7 +138,7 @@ impl ImageStorage {
             let digest = name.digest().to_owned();
             known.lock().insert(digest, there.clone());
             chunks.lock()[index] = Some(there);
-            migrating.done(length);
+            migrating.advance(length);
             Ok(())
         })?;
         Ok(chunks.into_inner())
@@ -175,7 +175,7 @@ impl ImageStorage {
 }
 
 impl MigrationProgress<'_> {
-    fn done(&self, bytes: u64) {
+    fn advance(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let total = self.total;
         (self.watch)(TransferProgress { done, total });

@@ -47,7 +47,7 @@ impl ImageStorage {
         let reference: ImageRef = format!("blake3:{digest}")
             .parse()
             .expect("the index is checked");
-        if self.store.has(digest) {
+        if self.store.contains(digest) {
             return Ok(self.store.resolve(&reference)?);
         }
         let manifest = self.manifest(digest, &index.images[digest].manifest)?;
@@ -71,7 +71,7 @@ impl ImageStorage {
             let Some(chunk) = chunk else { continue };
             let range = manifest.range(index);
             total += range.1;
-            if !disk.has(range, chunk.digest())? {
+            if !disk.has_chunk(range, chunk.digest())? {
                 needed += range.1;
                 missing.push((range, chunk));
             }

@@ -221,7 +221,7 @@ fn i18_what_is_damaged_is_refused_by_name_and_no_image_is_seen() {
                     "{refused}"
                 );
                 assert_eq!(b.storage.store.list().unwrap(), []);
-                assert!(!b.storage.store.has(&digest));
+                assert!(!b.storage.store.contains(&digest));
                 assert!(b.storage.store.resolve(&by("one")).is_err());
             }
             fs::write(&path, whole).unwrap();
@@ -276,7 +276,7 @@ fn i18_a_fetch_that_broke_off_goes_on_where_it_was() {
     let away = folder.path().join("away");
     fs::rename(&chunk, &away).unwrap();
     b.pull("one").unwrap_err();
-    assert!(!b.storage.store.has(&digest));
+    assert!(!b.storage.store.contains(&digest));
     let partial = b
         .folder
         .path()
@@ -382,7 +382,7 @@ fn i18_an_image_that_leaves_too_little_room_is_not_fetched() {
         text.contains("15 MiB are to be written") && text.contains("keep_free"),
         "{text}"
     );
-    assert!(!full.storage.store.has(&digest));
+    assert!(!full.storage.store.contains(&digest));
 }
 
 #[test]

@@ -169,7 +169,7 @@ impl Launch {
         let now = self.now;
         let recorded = self
             .store
-            .write(move |txn| keys::made(txn, &key, &id, now))
+            .write(move |txn| keys::record_vm(txn, &key, &id, now))
             .await;
         Ok(recorded?)
     }

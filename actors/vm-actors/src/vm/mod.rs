@@ -189,7 +189,7 @@ impl Vm {
         let (source, took) = (provisioned.source, self.requested.elapsed());
         self.entry.set_source(source);
         self.entry.set_took(took);
-        self.entry.seen(self.resources.clock.now());
+        self.entry.record_contact(self.resources.clock.now());
         self.resources.counters.allocated(source, took);
         self.entry.apply(VmEvent::AgentReady);
         tracing::info!(
@@ -230,7 +230,7 @@ impl Vm {
         // The machine's clock may be set; only that it heard something new counts.
         let heard = machine.last_seen();
         if self.heard.replace(heard) != Some(heard) {
-            self.entry.seen(now);
+            self.entry.record_contact(now);
         }
         match self.entry.verdict(now, self.resources.settings.deadlines) {
             Some(FailureReason::LeaseOver) => {
@@ -263,7 +263,7 @@ impl Vm {
             vm.pinging = false;
             // No answer is no proof yet: the verdict says when silence has lasted too long.
             if let Ok(Ok(_)) = answered {
-                vm.entry.seen(vm.resources.clock.now());
+                vm.entry.record_contact(vm.resources.clock.now());
             }
         }));
     }
@@ -371,7 +371,7 @@ fn remove(
         let now = resources.clock.now();
         let done = resources
             .store
-            .write_blocking(move |txn| keys::ended(txn, &key, now));
+            .write_blocking(move |txn| keys::record_end(txn, &key, now));
         if let Err(error) = done {
             tracing::warn!(event = "vm.unrecorded", vm = %entry.id, %error);
         }

@@ -45,7 +45,7 @@ impl Vm {
             vm.changing = false;
             changed.map_err(|panic| VmFailure::Gone(panic.to_string()))??;
             // It answers from now on, and has not for as long as it stood still.
-            vm.entry.seen(vm.resources.clock.now());
+            vm.entry.record_contact(vm.resources.clock.now());
             vm.entry.set_paused(paused);
             tracing::info!(event = "vm.paused", vm = %vm.entry.id, paused = paused.is_some());
             // What waits may take the place of one that may be ended.

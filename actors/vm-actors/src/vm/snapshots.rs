@@ -56,7 +56,7 @@ impl Vm {
         let done = spawn_blocking(work).into_actor(self);
         Box::pin(done.map(move |done, vm, _| {
             vm.changing = false;
-            vm.entry.seen(vm.resources.clock.now());
+            vm.entry.record_contact(vm.resources.clock.now());
             let done = done.map_err(|panic| VmFailure::Gone(panic.to_string()));
             let done = done.and_then(|done| done);
             vm.entry

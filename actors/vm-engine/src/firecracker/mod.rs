@@ -126,7 +126,7 @@ impl Driver for FirecrackerDriver {
         };
         let socket = accept(&listener, left, &process)
             .map_err(failed("accepting in"))?
-            .ok_or_else(|| match process.ended(Duration::ZERO) {
+            .ok_or_else(|| match process.wait_for_end(Duration::ZERO) {
                 Some(_) => DriverError::Died {
                     detail: process.obituary(),
                 },
@@ -271,7 +271,7 @@ fn accept(
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        if begun.elapsed() >= deadline || process.ended(Duration::ZERO).is_some() {
+        if begun.elapsed() >= deadline || process.wait_for_end(Duration::ZERO).is_some() {
             return Ok(None);
         }
         std::thread::park_timeout(Duration::from_millis(2));
@@ -279,7 +279,7 @@ fn accept(
 }
 
 fn detail(command: &str, error: &ApiError, process: &Process) -> DriverError {
-    match process.ended(Duration::from_millis(20)) {
+    match process.wait_for_end(Duration::from_millis(20)) {
         Some(_) => DriverError::Died {
             detail: process.obituary(),
         },

@@ -39,7 +39,7 @@ pub(super) fn fetch(
         let node = pack(&package, &work.join(format!("node{major}")))?;
         hooks.push(install(major, &node, &archives[npm_for(major)]));
     }
-    hooks.push(usual(last, &archives[npm_for(last)]));
+    hooks.push(default_version(last, &archives[npm_for(last)]));
     if !recipe.npm.is_empty() {
         let folder = work.join("npm-programs");
         std::fs::create_dir(&folder).map_err(files("making", &folder))?;
@@ -65,7 +65,7 @@ fn npm_for(major: &str) -> &'static str {
 /// The version in `PATH`. Its npm lies in `/usr/local` and installs there, so that what it installs
 /// for all is in `PATH` too; the file that says so is kept by npm when it replaces itself. Whoever
 /// runs steps may do so.
-fn usual(major: &str, npm: &str) -> String {
+fn default_version(major: &str, npm: &str) -> String {
     let modules = "\"$1/usr/local/lib/node_modules\"";
     [
         format!("ln -sf /opt/node{major}/bin/node \"$1/usr/local/bin/node\""),
@@ -147,7 +147,12 @@ mod tests {
         tar.arg("-czf").arg(&archive).arg("-C").arg(package.path());
         tool::run(tar.arg("package")).unwrap();
         let mut hook = Command::new("sh");
-        hook.args(["-e", "-c", &usual("24", archive.to_str().unwrap()), "sh"]);
+        hook.args([
+            "-e",
+            "-c",
+            &default_version("24", archive.to_str().unwrap()),
+            "sh",
+        ]);
         tool::run(hook.arg(root.path())).unwrap();
         let local = root.path().join("usr/local");
         let read = |path: &str| std::fs::read_to_string(local.join(path)).unwrap();

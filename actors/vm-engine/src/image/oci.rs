@@ -60,7 +60,7 @@ impl ImageStore {
     ) -> Result<Arc<Image>, ImageError> {
         let layout = Layout(layout);
         if !rustix::process::geteuid().is_root() {
-            return Err(layout.wrong("only root can give its files their owners".to_owned()));
+            return Err(layout.error("only root can give its files their owners".to_owned()));
         }
         let layers = layout.layers()?;
         let work = self.scratch()?;
@@ -75,7 +75,7 @@ impl ImageStore {
             ));
             let reader = layout.open_layer(layer)?;
             apply(&root, reader, &mut left)
-                .map_err(|error| layout.wrong(format!("layer {}: {error}", layer.digest)))?;
+                .map_err(|error| layout.error(format!("layer {}: {error}", layer.digest)))?;
         }
         fs::create_dir_all(root.join("workspace"))
             .map_err(files("making a workspace in", &root))?;
@@ -92,7 +92,7 @@ impl ImageStore {
 struct Layout<'a>(&'a Path);
 
 impl Layout<'_> {
-    fn wrong(&self, why: String) -> ImageError {
+    fn error(&self, why: String) -> ImageError {
         ImageError::Oci {
             path: self.0.to_path_buf(),
             why,
@@ -110,7 +110,7 @@ impl Layout<'_> {
                 })
             };
             let Some(manifest) = index.manifests.iter().find(fits) else {
-                return Err(self.wrong("it holds no image for linux on amd64".to_owned()));
+                return Err(self.error("it holds no image for linux on amd64".to_owned()));
             };
             let path = self.blob(&manifest.digest)?;
             if manifest.media_type.contains("index")
@@ -121,17 +121,17 @@ impl Layout<'_> {
             }
             let manifest: Manifest = self.json(&path)?;
             if manifest.layers.is_empty() || manifest.layers.len() > MAX_LAYERS {
-                return Err(self.wrong(format!("it has {} layers", manifest.layers.len())));
+                return Err(self.error(format!("it has {} layers", manifest.layers.len())));
             }
             return Ok(manifest.layers);
         }
-        Err(self.wrong("its indexes lead to no image".to_owned()))
+        Err(self.error("its indexes lead to no image".to_owned()))
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, path: &Path) -> Result<T, ImageError> {
         let file = File::open(path).map_err(files("opening", path))?;
         serde_json::from_reader(file.take(MAX_JSON))
-            .map_err(|error| self.wrong(format!("{}: {error}", path.display())))
+            .map_err(|error| self.error(format!("{}: {error}", path.display())))
     }
 
     /// The file of a digest; what is no digest cannot lead out of the layout.
@@ -142,7 +142,7 @@ impl Layout<'_> {
             {
                 Ok(self.0.join("blobs").join(kind).join(hex))
             }
-            _ => Err(self.wrong(format!("{digest:?} is no digest"))),
+            _ => Err(self.error(format!("{digest:?} is no digest"))),
         }
     }
 
@@ -163,7 +163,7 @@ impl Layout<'_> {
                 let decoder = zstd::Decoder::with_buffer(file);
                 Ok(Box::new(decoder.map_err(files("reading", &path))?))
             }
-            _ => Err(self.wrong(format!(
+            _ => Err(self.error(format!(
                 "layers of type {} cannot be read: gzip, zstd and plain tar can",
                 layer.media_type
             ))),

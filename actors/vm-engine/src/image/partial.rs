@@ -47,7 +47,7 @@ impl ImageStore {
         let lock = options().open(&path).map_err(files("opening", &path))?;
         // Until the file is closed: at the end of its process, however that comes.
         lock.lock().map_err(files("locking", &path))?;
-        if self.has(digest) {
+        if self.contains(digest) {
             let _ = fs::remove_dir_all(&folder);
             return Ok(None);
         }
@@ -142,7 +142,7 @@ impl PartialDisk {
     ///
     /// # Errors
     /// [`ImageError::Files`].
-    pub fn has(&self, range: (u64, u64), digest: &str) -> Result<bool, ImageError> {
+    pub fn has_chunk(&self, range: (u64, u64), digest: &str) -> Result<bool, ImageError> {
         let bytes = read_range(&self.file, &self.path, range)?;
         Ok(blake3::hash(&bytes).to_hex().as_str() == digest)
     }

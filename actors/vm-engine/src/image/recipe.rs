@@ -158,7 +158,7 @@ impl Recipe {
     ///
     /// # Panics
     /// Never: the texts are part of the program, and a test reads them.
-    pub fn known(name: &str) -> Option<Self> {
+    pub fn find(name: &str) -> Option<Self> {
         let text = match name {
             "default" => DEFAULT_RECIPE,
             "full" => FULL_RECIPE,
@@ -200,7 +200,7 @@ mod tests {
     /// and `stable` was to be downloaded.
     #[test]
     fn i17_rustup_takes_debian_s_rust_for_its_own() {
-        let recipe = Recipe::known("full").unwrap();
+        let recipe = Recipe::find("full").unwrap();
         let mut steps = recipe.run.iter();
         let step = steps.find(|step| step.contains("multirust")).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn i17_the_full_image_has_what_workflows_expect() {
-        let recipe = Recipe::known("full").unwrap();
+        let recipe = Recipe::find("full").unwrap();
         assert_eq!(recipe.name.as_str(), "full");
         for package in [
             "sudo",
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(recipe.node, ["20", "22", "24"]);
         assert_eq!(recipe.npm, ["yarn@1", "pnpm@10", "corepack@0"]);
         assert_eq!(recipe.python, ["podman-compose==1.6.0"]);
-        assert!(Recipe::known("fuller").is_none());
+        assert!(Recipe::find("fuller").is_none());
         let error = parse("name = \"x\"\nnode = [\"lts\"]").unwrap_err();
         assert!(error.to_string().contains("major versions"), "{error}");
     }
@@ -310,7 +310,7 @@ mod tests {
     /// A script that installs packages was asked whether it may, and aborted.
     #[test]
     fn i17_apt_of_the_full_image_asks_nothing() {
-        let recipe = Recipe::known("full").unwrap();
+        let recipe = Recipe::find("full").unwrap();
         let line = recipe.run.iter().find(|line| line.contains("90assumeyes"));
         let line = line
             .expect("apt has settings")
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn i17_sudo_of_the_full_image_keeps_the_way_to_the_network() {
-        let recipe = Recipe::known("full").unwrap();
+        let recipe = Recipe::find("full").unwrap();
         let line = recipe.run.iter().find(|line| line.contains("sudoers"));
         let line = line.expect("sudo has settings");
         for name in [

@@ -167,7 +167,7 @@ impl ImageStore {
         origin: &str,
     ) -> Result<(), ImageError> {
         let (format, virtual_bytes) = inspect(disk)?;
-        if self.has(digest) {
+        if self.contains(digest) {
             return Ok(());
         }
         let work = Scratch::new(&self.folder)?;
@@ -184,7 +184,7 @@ impl ImageStore {
         // The digest's folder appears whole or not at all.
         let blob = self.blob(digest);
         match fs::rename(&work.0, &blob) {
-            Err(source) if !self.has(digest) => Err(files("making", &blob)(source)),
+            Err(source) if !self.contains(digest) => Err(files("making", &blob)(source)),
             _ => Ok(()),
         }
     }
@@ -197,7 +197,7 @@ impl ImageStore {
 
     /// Whether the image of this digest is here.
     #[must_use]
-    pub fn has(&self, digest: &str) -> bool {
+    pub fn contains(&self, digest: &str) -> bool {
         self.meta(digest).is_some()
     }
 

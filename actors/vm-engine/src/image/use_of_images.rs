@@ -37,7 +37,7 @@ impl ImageStore {
     }
 
     /// Remembers that an image was asked for now, if it is one that was fetched.
-    pub fn note_use(&self, digest: &str) {
+    pub fn record_use(&self, digest: &str) {
         if self.blob(digest).join(MARK).exists() {
             self.mark_fetched(digest);
         }
@@ -142,7 +142,7 @@ mod tests {
             store.mark_fetched(digest);
         }
         store.point("fetched", &fetched, true).unwrap();
-        store.note_use(&own);
+        store.record_use(&own);
         let found = || {
             let mut found = store.fetched().unwrap();
             found.sort_by(|a, b| a.image.names.cmp(&b.image.names));
@@ -167,8 +167,8 @@ mod tests {
         drop(other);
         assert!(!found()[0].in_use);
         assert!(store.remove_unused(&first.image).unwrap());
-        assert!(!store.has(&fetched) && store.local_name("fetched").is_none());
-        assert!(store.has(&own) && store.has(&both));
+        assert!(!store.contains(&fetched) && store.local_name("fetched").is_none());
+        assert!(store.contains(&own) && store.contains(&both));
         assert!(found().is_empty());
     }
 }

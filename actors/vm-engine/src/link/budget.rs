@@ -10,7 +10,7 @@ pub(super) struct Budget {
 
 /// For streams and tars of all VMs: some 700 streams at once, unless [`bound_buffers`] says
 /// otherwise.
-pub(super) static ALL_VMS: Budget = Budget::of(DEFAULT);
+pub(super) static ALL_VMS: Budget = Budget::new(DEFAULT);
 
 const DEFAULT: u64 = 256 << 20;
 
@@ -28,7 +28,7 @@ pub(super) struct BudgetReservation {
 }
 
 impl Budget {
-    pub(super) const fn of(bytes: u64) -> Self {
+    pub(super) const fn new(bytes: u64) -> Self {
         Self {
             left: AtomicU64::new(bytes),
         }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn t5_no_more_is_given_out_than_there_is_and_it_comes_back() {
-        static SMALL: Budget = Budget::of(10);
+        static SMALL: Budget = Budget::new(10);
         let (six, four) = (SMALL.reserve(6).unwrap(), SMALL.reserve(4).unwrap());
         assert!(SMALL.reserve(1).is_none());
         drop(six);

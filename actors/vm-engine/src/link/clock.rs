@@ -33,13 +33,13 @@ impl Link {
         // Both are under way before the first answer is awaited.
         let asked: Vec<_> = requests
             .iter()
-            .map(|request| self.begin(Use::Request, request, left()))
+            .map(|request| self.start_request(Use::Request, request, left()))
             .collect::<Result<_, _>>()?;
         let first = self.set_clock(deadline)?;
         for (channel, answer) in asked {
             self.await_answer(channel, &answer, left())?;
         }
-        std::thread::park_timeout(READING_INTERVAL.saturating_sub(since(&first)));
+        std::thread::park_timeout(READING_INTERVAL.saturating_sub(elapsed_since(&first)));
         match rate(&first, &self.clock(left())?) {
             Rate::Wrong { least, most } => Err(wrong_rate(least, most)),
             Rate::Right | Rate::Unsure => Ok(()),
@@ -107,7 +107,7 @@ impl Link {
     }
 }
 
-fn since(sample: &Sample) -> Duration {
+fn elapsed_since(sample: &Sample) -> Duration {
     Duration::from_nanos(steady_ns().saturating_sub(sample.answered_ns))
 }
 

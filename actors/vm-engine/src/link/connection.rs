@@ -196,14 +196,14 @@ impl Connection {
                 ChannelWaiter::TarIn(gate, _) => gate.close(),
                 ChannelWaiter::Exec(listener) => {
                     let reason = format!("the VM is gone: {why}");
-                    tell_end(&listener, ExecEnd::Lost { reason });
+                    notify_end(&listener, ExecEnd::Lost { reason });
                 }
             }
         }
     }
 }
 
-pub(super) fn tell_end(listener: &Mutex<ExecListener>, end: ExecEnd) {
+pub(super) fn notify_end(listener: &Mutex<ExecListener>, end: ExecEnd) {
     let mut listener = listener.lock();
     if let Some(input) = &listener.input {
         input.close();

@@ -85,7 +85,7 @@ impl GuestStream {
             if !inbox.bytes.is_empty() {
                 let count = inbox.bytes.len().min(CHUNK);
                 let bytes: Vec<u8> = inbox.bytes.drain(..count).collect();
-                let credit = inbox.took(count);
+                let credit = inbox.consume(count);
                 drop(inbox);
                 if credit > 0 {
                     self.send(&ToGuest::Credit(credit))?;

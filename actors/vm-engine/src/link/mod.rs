@@ -185,7 +185,7 @@ impl Link {
             None => Use::Exec { started: false },
         };
         let waiter = ChannelWaiter::Exec(Arc::new(Mutex::new(listener)));
-        let channel = self.enter(used, waiter)?;
+        let channel = self.register(used, waiter)?;
         self.request(channel, &ToGuest::Exec(spec), SEND_TIMEOUT)?;
         Ok(ExecTicket(channel))
     }
@@ -236,18 +236,18 @@ impl Link {
         deadline: Duration,
     ) -> Result<Reply, MachineError> {
         let start = Instant::now();
-        let (channel, answer) = self.begin(used, request, deadline)?;
+        let (channel, answer) = self.start_request(used, request, deadline)?;
         self.await_answer(channel, &answer, deadline.saturating_sub(start.elapsed()))
     }
 
-    fn begin(
+    fn start_request(
         &self,
         used: Use,
         request: &ToGuest<'_>,
         deadline: Duration,
     ) -> Result<(Channel, Receiver<Answer>), MachineError> {
         let (sender, answer) = sync_channel(1);
-        let channel = self.enter(used, ChannelWaiter::Question(sender))?;
+        let channel = self.register(used, ChannelWaiter::Question(sender))?;
         self.request(channel, request, deadline)?;
         Ok((channel, answer))
     }
@@ -262,7 +262,7 @@ impl Link {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Disconnected) => Err(self.connection.terminated()),
             Err(RecvTimeoutError::Timeout) => {
-                self.give_up(channel);
+                self.abandon(channel);
                 // It may have come this moment.
                 answer
                     .try_recv()
@@ -271,7 +271,7 @@ impl Link {
         }
     }
 
-    fn enter(&self, used: Use, waiter: ChannelWaiter) -> Result<Channel, MachineError> {
+    fn register(&self, used: Use, waiter: ChannelWaiter) -> Result<Channel, MachineError> {
         let mut channels = self.connection.channels.lock();
         if self.connection.ended.lock().is_some() {
             return Err(self.connection.terminated());
@@ -285,7 +285,7 @@ impl Link {
     }
 
     /// Nobody waits for this channel any more; the agent's last word on it may still come.
-    fn give_up(&self, channel: Channel) {
+    fn abandon(&self, channel: Channel) {
         if let Some(open) = self.connection.channels.lock().get_mut(&channel) {
             let credits = match &open.waiter {
                 ChannelWaiter::TarOut(pipe) => pipe.credits(),

@@ -16,7 +16,7 @@ use vm_core::{ExecEnd, FailureReason};
 
 use super::answer::{Answer, Reply, readable, readable_failure, text};
 use super::connection::{
-    ChannelWaiter, Connection, ExecListener, FIRST_OF_CLONE, OpenChannel, tell_end,
+    ChannelWaiter, Connection, ExecListener, FIRST_OF_CLONE, OpenChannel, notify_end,
 };
 use super::guest_stream::{GuestStream, StreamServer};
 use super::tar_pipe::TarPipe;
@@ -228,7 +228,7 @@ impl Reader {
         let answer: Answer = match message {
             ToHost::Ended(end) => {
                 if let ChannelWaiter::Exec(listener) = waiter {
-                    tell_end(&listener, readable_end(end));
+                    notify_end(&listener, readable_end(end));
                 }
                 return;
             }

@@ -148,7 +148,7 @@ impl StreamPipe {
 
 impl StreamInbox {
     /// The credit to give back now.
-    pub(super) fn took(&mut self, count: usize) -> u32 {
+    pub(super) fn consume(&mut self, count: usize) -> u32 {
         self.owed += u32::try_from(count).unwrap_or(u32::MAX);
         if self.owed < STREAM_WINDOW / 4 {
             return 0;

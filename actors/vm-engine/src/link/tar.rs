@@ -30,13 +30,13 @@ impl Link {
         let gate = Arc::new(Gate::default());
         let (sender, answer) = sync_channel(1);
         let waiter = ChannelWaiter::TarIn(Arc::clone(&gate), sender);
-        let channel = self.enter(Use::TarIn { sent: false }, waiter)?;
+        let channel = self.register(Use::TarIn { sent: false }, waiter)?;
         self.request(channel, &ToGuest::TarIn(path.to_owned()), SEND_TIMEOUT)?;
         match self.send_tar(channel, &gate, tar, idle) {
             Ok(()) => summary(self.await_answer(channel, &answer, idle)),
             Err(error) => {
                 let _ = self.send(channel, &ToGuest::Abort, SEND_TIMEOUT);
-                self.give_up(channel);
+                self.abandon(channel);
                 // When the guest has refused, that is the reason why no more could be sent.
                 summary(answer.try_recv().unwrap_or(Err(error)))
             }
@@ -91,12 +91,12 @@ impl Link {
     ) -> Result<TarSummary, MachineError> {
         let _reserved = reserve()?;
         let pipe = Arc::new(TarPipe::new());
-        let channel = self.enter(Use::TarOut, ChannelWaiter::TarOut(Arc::clone(&pipe)))?;
+        let channel = self.register(Use::TarOut, ChannelWaiter::TarOut(Arc::clone(&pipe)))?;
         self.request(channel, &ToGuest::TarOut(path.to_owned()), SEND_TIMEOUT)?;
         let outcome = self.receive_tar(channel, &pipe, out, idle);
         if outcome.is_err() && self.connection.channels.lock().contains_key(&channel) {
             let _ = self.send(channel, &ToGuest::Abort, SEND_TIMEOUT);
-            self.give_up(channel);
+            self.abandon(channel);
         }
         summary(outcome)
     }

@@ -32,7 +32,7 @@ impl Activity {
     }
 
     /// How long to wait for more; `None` when nothing has moved for too long.
-    fn left(&self) -> Option<Duration> {
+    fn time_left(&self) -> Option<Duration> {
         let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
         let left = (last + self.idle).saturating_sub(self.started.elapsed());
         (!left.is_zero()).then_some(left)
@@ -99,7 +99,7 @@ fn upload(
         return Ok(());
     }
     loop {
-        match stream.read(activity.left().ok_or(StreamBroken)?)? {
+        match stream.read(activity.time_left().ok_or(StreamBroken)?)? {
             StreamRead::Bytes(bytes) => {
                 if send(&bytes) {
                     return Ok(());
@@ -123,7 +123,7 @@ fn download(
 ) -> Result<(), StreamBroken> {
     let mut buffer = vec![0; CHUNK];
     loop {
-        let left = activity.left().ok_or(StreamBroken)?;
+        let left = activity.time_left().ok_or(StreamBroken)?;
         let socket = peer.socket();
         socket
             .set_read_timeout(Some(left))

@@ -22,14 +22,14 @@ pub struct Trust(Arc<dyn Fn() -> ClientConfigResult + Send + Sync>);
 
 impl Trust {
     /// Trusts whom the configuration trusts; an error is why there is none.
-    pub fn by(config: impl Fn() -> ClientConfigResult + Send + Sync + 'static) -> Self {
+    pub fn with_config(config: impl Fn() -> ClientConfigResult + Send + Sync + 'static) -> Self {
         Self(Arc::new(config))
     }
 }
 
 impl Default for Trust {
     fn default() -> Self {
-        Self::by(|| Err("no authority is trusted here".to_owned()))
+        Self::with_config(|| Err("no authority is trusted here".to_owned()))
     }
 }
 

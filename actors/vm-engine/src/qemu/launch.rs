@@ -59,7 +59,7 @@ pub(super) fn start(
     match await_hello(&launched.greeting, deadline) {
         Ok(greeting) if greeting.version == VERSION => {}
         Ok(greeting) => {
-            launched.give_up();
+            launched.abort();
             return Err(DriverError::Version {
                 found: greeting.version,
                 wanted: VERSION,
@@ -106,7 +106,7 @@ pub(super) struct LaunchedQemu {
 }
 
 impl LaunchedQemu {
-    pub(super) fn give_up(&self) {
+    pub(super) fn abort(&self) {
         self.ending.store(true, std::sync::atomic::Ordering::SeqCst);
         let _ = self.process.kill();
         self.link.close("it did not become ready");
@@ -122,7 +122,7 @@ impl LaunchedQemu {
                 detail: "its agent has not said hello".to_owned(),
             },
         };
-        self.give_up();
+        self.abort();
         error
     }
 }

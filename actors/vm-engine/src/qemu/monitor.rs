@@ -75,14 +75,14 @@ impl QemuMonitor {
             let all =
                 json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": false }] });
             qmp.run("migrate-set-capabilities", &all, deadline)
-                .map_err(|error| gone(&error))?;
+                .map_err(|error| lost_error(&error))?;
         }
         qmp.run_job(command, arguments, deadline)
-            .map_err(|error| gone(&error))
+            .map_err(|error| lost_error(&error))
     }
 }
 
-fn gone(error: &DriverError) -> MachineError {
+fn lost_error(error: &DriverError) -> MachineError {
     MachineError::Terminated(error.to_string())
 }
 

@@ -169,7 +169,7 @@ fn freeze(qmp: &mut Qmp, directory: &MachineDirectory) -> Result<(), DriverError
     })?;
     qmp.run("stop", &Value::Null, SAVE_TIMEOUT)?;
     leave_memory_out(qmp)?;
-    qmp.give_file("state", file.as_fd(), SAVE_TIMEOUT)?;
+    qmp.send_file("state", file.as_fd(), SAVE_TIMEOUT)?;
     qmp.run("migrate", &json!({ "uri": "fd:state" }), SAVE_TIMEOUT)?;
     qmp.await_migration(SAVE_TIMEOUT)
 }
@@ -226,14 +226,18 @@ impl QemuTemplate {
             request.on_event,
         )?;
         if let Err(error) = self.load(&mut launched, request.deadline, warmed) {
-            let error = if launched.process.ended(Duration::from_millis(50)).is_some() {
+            let error = if launched
+                .process
+                .wait_for_end(Duration::from_millis(50))
+                .is_some()
+            {
                 DriverError::Died {
                     detail: launched.process.obituary(),
                 }
             } else {
                 error
             };
-            launched.give_up();
+            launched.abort();
             return Err(error);
         }
         let LaunchedQemu {
@@ -278,7 +282,7 @@ impl QemuTemplate {
             source,
         })?;
         leave_memory_out(qmp)?;
-        qmp.give_file("state", file.as_fd(), left())?;
+        qmp.send_file("state", file.as_fd(), left())?;
         qmp.run("migrate-incoming", &json!({ "uri": "fd:state" }), left())?;
         qmp.await_migration(left())?;
         if warmed {

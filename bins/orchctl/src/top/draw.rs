@@ -56,7 +56,7 @@ fn head(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
     let mut text = format!(
         " orchestrator {} · up {}",
         one_line(&status.version),
-        since(&status.started_at, model.now)
+        format_since(&status.started_at, model.now)
     );
     text += &format!(
         " · queued {} · starting {} · running {}",
@@ -66,7 +66,7 @@ fn head(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
         text += &format!(" · oldest waits {}", duration(queue.oldest_secs));
     }
     if let Some(next) = &status.next_tick_at {
-        text += &format!(" · next tick in {}", until(next, model.now));
+        text += &format!(" · next tick in {}", format_until(next, model.now));
     }
     let columns = usize::from(area.width);
     let odd = odd(status);
@@ -199,7 +199,7 @@ fn run_row(run: &RunView, now: Timestamp, widths: &[usize; 5]) -> String {
             short(&run.id),
             &format!("{}/{}", run.project, run.agent),
             &run.state,
-            &since(at.unwrap_or(&run.queued_at), now),
+            &format_since(at.unwrap_or(&run.queued_at), now),
             &about,
         ],
         widths,
@@ -353,14 +353,14 @@ fn help_page(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
 }
 
 /// How long ago, as people say it.
-fn since(at: &str, now: Timestamp) -> String {
+fn format_since(at: &str, now: Timestamp) -> String {
     let Ok(at) = at.parse::<Timestamp>() else {
         return "-".to_owned();
     };
     duration((now.as_second() - at.as_second()).max(0).unsigned_abs())
 }
 
-fn until(at: &str, now: Timestamp) -> String {
+fn format_until(at: &str, now: Timestamp) -> String {
     let Ok(at) = at.parse::<Timestamp>() else {
         return "-".to_owned();
     };

@@ -138,7 +138,7 @@ async fn live(
             match effect {
                 Effect::Quit => return Ok(0),
                 Effect::Suspend => screen.suspend().map_err(failed)?,
-                effect => work.begin(effect),
+                effect => work.start(effect),
             }
         }
     }

@@ -44,7 +44,7 @@ impl PendingRequests {
     }
 
     /// Begins what is to be done; quitting and suspending are the screen's.
-    pub(super) fn begin(&mut self, effect: Effect) {
+    pub(super) fn start(&mut self, effect: Effect) {
         let (bridge, events) = (Rc::clone(&self.bridge), self.events.clone());
         match effect {
             Effect::Quit | Effect::Suspend => {}

@@ -88,7 +88,7 @@ fn turn(folder: &Path, store: &Store) -> Turn {
         for some in runs.chunks(STARTS) {
             let (asked, some) = (Instant::now(), some.to_vec());
             let begun = write(store, &config, move |txn| {
-                let begun = some.iter().map(|run| ledger::begin(txn, run));
+                let begun = some.iter().map(|run| ledger::start_run(txn, run));
                 begun.collect::<Result<Vec<_>, _>>()
             });
             let begun = begun.await.into_iter().flatten();

@@ -34,7 +34,7 @@ fn mention(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
         bail!("the mention started nothing: {reply}");
     };
     terminal::line(&format!("queued: {agent}, run {run}"));
-    let Some(record) = ended(samples, run, stop)? else {
+    let Some(record) = ended_run(samples, run, stop)? else {
         return Ok(false);
     };
     let class = record["exit"]["class"].as_str().unwrap_or("unknown");
@@ -48,7 +48,7 @@ fn mention(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
         if begun.elapsed() > AGENT_TIMEOUT {
             bail!("the agent's answer never reached the forge");
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(false);
         }
     }
@@ -70,7 +70,7 @@ fn pull_request(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> 
         bail!("{CHECKS} agents should look at it: {reply}");
     }
     for (_, run) in &runs {
-        if ended(samples, run, stop)?.is_none() {
+        if ended_run(samples, run, stop)?.is_none() {
             return Ok(false);
         }
     }
@@ -113,7 +113,7 @@ fn dispatched(reply: &Value) -> Result<Vec<(String, String)>> {
 }
 
 /// The run's record once it has ended; `None` when it was interrupted before.
-fn ended(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Option<Value>> {
+fn ended_run(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Option<Value>> {
     let begun = Instant::now();
     loop {
         let record = http::json(&ask(samples, &format!("/admin/runs/{run}"))?, "the run")?;
@@ -123,7 +123,7 @@ fn ended(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Op
         if begun.elapsed() > AGENT_TIMEOUT {
             bail!("the agent does not end: {record:#}");
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(None);
         }
     }

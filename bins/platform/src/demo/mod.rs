@@ -313,7 +313,7 @@ impl Demonstration {
 
     /// Until a signal asks to stop, or the server ends by itself, which is an error.
     fn stay(&self, server: &mut Server, stop: &StopSignal) -> Result<()> {
-        while !stop.within(POLL_INTERVAL) {
+        while !stop.wait_for(POLL_INTERVAL) {
             server.check_alive()?;
         }
         terminal::line("\nstopping");

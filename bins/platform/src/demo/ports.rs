@@ -29,11 +29,11 @@ impl Ports {
         let usual = |port: u16| if search == 0 { 0 } else { port };
         // Held until all are known: a free port is given out once.
         let held = [
-            hold(search)?,
-            hold(usual(3100))?,
-            hold(usual(3000))?,
-            hold(usual(3200))?,
-            hold(usual(3201))?,
+            reserve(search)?,
+            reserve(usual(3100))?,
+            reserve(usual(3000))?,
+            reserve(usual(3200))?,
+            reserve(usual(3201))?,
         ];
         let mut addresses = held.iter().map(TcpListener::local_addr);
         let mut next = || {
@@ -50,7 +50,7 @@ impl Ports {
     }
 }
 
-fn hold(port: u16) -> Result<TcpListener> {
+fn reserve(port: u16) -> Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).with_context(|| {
         format!(
             "port {port} of 127.0.0.1 cannot be taken; `--port 0` takes free ones for everything"

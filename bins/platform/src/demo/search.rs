@@ -39,7 +39,7 @@ pub(super) fn wait_until_ready(
                 server.log().display()
             );
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(false);
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn wait_until_indexed(
                 server.log().display()
             );
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             terminal::progress_done();
             return Ok(false);
         }

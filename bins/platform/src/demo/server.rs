@@ -112,7 +112,7 @@ impl Server {
     /// When it does not stop in time (it is killed then), or does not end with 0.
     pub(super) fn stop(mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
-            return self.judge(status);
+            return self.check_exit(status);
         }
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::TERM).context("the server cannot be signalled")?;
@@ -138,10 +138,10 @@ impl Server {
                 self.tail()
             );
         }
-        self.judge(status)
+        self.check_exit(status)
     }
 
-    fn judge(&self, status: ExitStatus) -> Result<()> {
+    fn check_exit(&self, status: ExitStatus) -> Result<()> {
         if !status.success() {
             bail!("the server ended with {status}:\n{}", self.tail());
         }

@@ -84,7 +84,7 @@ pub(super) fn write(
     sources: &[Source],
     others: Option<&OtherProducts<'_>>,
 ) -> Result<PathBuf> {
-    let data = made(data)?;
+    let data = create_folder(data)?;
     let (roles, platform) = (data.join("roles.json"), data.join("platform.toml"));
     save(&roles, &serde_json::to_string_pretty(&roles_text(sources))?)?;
     let mut whole = table([
@@ -99,7 +99,7 @@ pub(super) fn write(
         ),
     ]);
     if let Some(others) = others {
-        let own = made(&data.join("orchestrator"))?.join("orchestrator.toml");
+        let own = create_folder(&data.join("orchestrator"))?.join("orchestrator.toml");
         save(&own, &orchestrator(SAMPLE, ports, others.forge)?)?;
         whole.extend(products(&own, ports, others)?);
     }
@@ -111,7 +111,7 @@ pub(super) fn write(
 ///
 /// # Errors
 /// When it cannot be made.
-pub(super) fn made(folder: &Path) -> Result<PathBuf> {
+pub(super) fn create_folder(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{} cannot be made", folder.display()))?;
     Ok(folder.canonicalize()?)

@@ -36,7 +36,7 @@ impl StopSignal {
     }
 
     /// Waits that long at most; true when a signal came.
-    pub(super) fn within(&self, time: Duration) -> bool {
+    pub(super) fn wait_for(&self, time: Duration) -> bool {
         self.received.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
     }
 }
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn a_signal_asks_to_stop() {
         let stop = StopSignal::listen().expect("handlers can be set");
-        assert!(!stop.within(Duration::from_millis(1)));
+        assert!(!stop.wait_for(Duration::from_millis(1)));
         signal_hook::low_level::raise(SIGTERM).expect("a signal to this process");
-        assert!(stop.within(Duration::from_secs(30)));
+        assert!(stop.wait_for(Duration::from_secs(30)));
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn wait_for_machines(
                 server.log().display()
             );
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             terminal::progress_done();
             return Ok(false);
         }
@@ -128,7 +128,7 @@ pub(super) fn push(branch: &str, sha: &str, clone_url: &str) -> String {
 /// Prints the log of a run while it grows.
 fn follow(address: SocketAddr, run: &str, stop: &StopSignal) -> Result<bool> {
     let path = format!("/runs/{run}/log?follow=1");
-    let mut stopped = || stop.within(Duration::ZERO);
+    let mut stopped = || stop.wait_for(Duration::ZERO);
     http::follow(address, &path, &mut stopped, &mut |event, data| {
         if event == "end" {
             return false;
@@ -189,7 +189,7 @@ pub(super) fn statuses(forge: &Forge, sha: &str, count: usize, stop: &StopSignal
                 STATUS_TIMEOUT.as_secs()
             );
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(false);
         }
     }

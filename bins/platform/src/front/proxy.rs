@@ -45,7 +45,7 @@ impl ProductProxy {
         body: web::Payload,
     ) -> Result<HttpResponse, Problem> {
         let target = target(self.mount.prefix, request.uri()).map_err(refused)?;
-        let permit = self.limit.enter()?;
+        let permit = self.limit.try_acquire()?;
         let headers = to_product(&request, &self.mount);
         if request.headers().contains_key(header::UPGRADE) {
             let protocols = protocols(&request);
@@ -64,10 +64,10 @@ impl ProductProxy {
         let answer =
             sent.map_err(|error| too_large.problem().unwrap_or_else(|| self.failed(&error)))?;
         let status = relay::status(&answer);
-        let status = status.ok_or_else(|| self.gone("its answer has no status"))?;
+        let status = status.ok_or_else(|| self.unavailable("its answer has no status"))?;
         if status == StatusCode::UNAUTHORIZED && self.mount.token.is_some() {
             // Whoever is here has signed in: this is between the door and the product.
-            return Err(self.gone("it does not take the platform's token"));
+            return Err(self.unavailable("it does not take the platform's token"));
         }
         let headers = from_product(&answer.headers, &self.mount);
         Ok(relay::respond(answer, status, &headers, &method, permit))
@@ -89,7 +89,7 @@ impl ProductProxy {
                     format!("the {product} opens no WebSocket here; without one it says why");
                 Problem::new(status, text)
             }
-            HttpError::Status { status, .. } => self.gone(&format!("it answered {status}")),
+            HttpError::Status { status, .. } => self.unavailable(&format!("it answered {status}")),
             HttpError::TimedOut { .. } => {
                 tracing::warn!(event = "front.failed", product, %error, "a product does not answer");
                 Problem::gateway_timeout(format!("the {product} does not answer in time"))
@@ -100,12 +100,12 @@ impl ProductProxy {
             }
             error => {
                 tracing::warn!(event = "front.failed", product, %error, "a product cannot be asked");
-                self.gone("it cannot be reached; its log says why")
+                self.unavailable("it cannot be reached; its log says why")
             }
         }
     }
 
-    fn gone(&self, reason: &str) -> Problem {
+    fn unavailable(&self, reason: &str) -> Problem {
         Problem::bad_gateway(format!("the {} is down: {reason}", self.mount.product))
             .kind("product-down", "Product down")
     }

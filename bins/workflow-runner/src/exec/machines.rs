@@ -44,7 +44,10 @@ pub(crate) struct RunningManager {
 
 impl ManagerChoice {
     /// `--vmm` or `VMM_API_URL` name one; without them it is one of this process.
-    pub(crate) fn of(options: &ExecOptions, environment: &Environment) -> anyhow::Result<Self> {
+    pub(crate) fn from_options(
+        options: &ExecOptions,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
         let variable = |name: &str| environment.text(name);
         let named = options.vmm.as_deref().or_else(|| variable("VMM_API_URL"));
         if let Some(url) = named {

@@ -66,13 +66,13 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     let directory = tempfile::tempdir().context("a folder for the run")?;
     // Before the directory is looked through: a file elsewhere may be in one with anything in it.
     let file = tree::workflow_path(file, &repository)?;
-    let snapshot = Snapshot::of(repository.root(), directory.path())?;
+    let snapshot = Snapshot::create(repository.root(), directory.path())?;
     let environment = environment();
     edge_web::logging::init(
         if options.verbose { "info" } else { "error" },
         environment.text("RUST_LOG"),
     );
-    let origin = Origin::of(repository.root());
+    let origin = Origin::find(repository.root());
     let event = event(options, &snapshot, repository.root(), origin.as_ref())?;
     let request = StartEvent {
         event,
@@ -91,7 +91,7 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     if origin.is_some_and(|origin| origin.host == "github.com") {
         settings.forge = Forge::GitHub;
     }
-    let mut machines = ManagerChoice::of(options, &environment)?;
+    let mut machines = ManagerChoice::from_options(options, &environment)?;
     let services = machines.services(settings.services.as_ref())?;
     if let Some(listener) = &services {
         settings.services = Some(services_at(listener.local_addr()?));

@@ -19,7 +19,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Of the working tree at `root`.
-    pub(crate) fn of(root: &Path) -> Option<Self> {
+    pub(crate) fn find(root: &Path) -> Option<Self> {
         let ask = |arguments: &[&str]| {
             let mut command = Command::new("git");
             command.current_dir(root).args(arguments);

@@ -26,10 +26,10 @@ pub(crate) async fn print(view: &RunnerView, run: &str) -> anyhow::Result<RunRec
         while let Some(end) = rest.find('\n') {
             let line: String = rest.drain(..=end).collect();
             if let Ok(line) = serde_json::from_str::<LogLine>(&line) {
-                if let Some(name) = headings.before(&line) {
+                if let Some(name) = headings.heading_before(&line) {
                     out(&format!("[{}] --- {name} (goes on)\n", line.job));
                 }
-                out(&shown(&line));
+                out(&format_line(&line));
             }
         }
         if let Some(record) = ended {
@@ -61,7 +61,7 @@ fn read(view: &RunnerView, run: &str, at: u64) -> anyhow::Result<String> {
     Ok(String::from_utf8(bytes)?)
 }
 
-fn shown(line: &LogLine) -> String {
+fn format_line(line: &LogLine) -> String {
     let job = if line.job.is_empty() {
         String::new()
     } else {

@@ -20,7 +20,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Of the tree at `root`, kept below `directory`.
-    pub(crate) fn of(root: &Path, directory: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn create(root: &Path, directory: &Path) -> anyhow::Result<Self> {
         let git = directory.join("snapshot.git");
         let branch = branch(root).unwrap_or_else(|| "main".to_owned());
         let run = |arguments: &[&str]| {

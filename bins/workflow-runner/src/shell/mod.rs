@@ -15,7 +15,7 @@ use url::Url;
 use session::RefusedShell;
 
 use crate::arguments::print_note;
-use crate::runner_api::{RunnerApi, done, path_part};
+use crate::runner_api::{RunnerApi, path_part, print_result};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 
 /// What ssh ends with too, when it is not the shell that has failed.
@@ -33,11 +33,11 @@ pub(crate) fn open(options: &ShellOptions, environment: &Environment) -> ExitCod
 }
 
 fn run(options: &ShellOptions, environment: &Environment) -> anyhow::Result<u8> {
-    let api = RunnerApi::of(&options.runner, environment)?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
     let Some(token) = api.token().cloned() else {
         bail!("WORKFLOW_RUNNER_API_TOKEN is not set: who opens a shell must be known");
     };
-    let mut url = at(&api, &options.run, "shell", options.job.as_deref())?;
+    let mut url = job_url(&api, &options.run, "shell", options.job.as_deref())?;
     if let Some(step) = options.before_step {
         url.query_pairs_mut()
             .append_pair("before_step", &step.to_string());
@@ -64,12 +64,12 @@ fn why_refused(api: &RunnerApi, url: Url, refused: RefusedShell) -> anyhow::Erro
 
 /// Prints the VMs that are kept.
 pub(crate) fn list(options: &KeptOptions, environment: &Environment) -> ExitCode {
-    done(table(options, environment))
+    print_result(table(options, environment))
 }
 
 fn table(options: &KeptOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let kept = api.ask(Request::get(api.at("runs/kept")?))?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let kept = api.ask(Request::get(api.url("runs/kept")?))?;
     if options.json {
         return Ok(format!("{kept:#}\n"));
     }
@@ -100,12 +100,12 @@ fn table(options: &KeptOptions, environment: &Environment) -> anyhow::Result<Str
 
 /// Gives a VM back.
 pub(crate) fn release(options: &ReleaseOptions, environment: &Environment) -> ExitCode {
-    done(send_release(options, environment))
+    print_result(send_release(options, environment))
 }
 
 fn send_release(options: &ReleaseOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let mut url = at(&api, &options.run, "kept", options.job.as_deref())?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let mut url = job_url(&api, &options.run, "kept", options.job.as_deref())?;
     if let Some(by) = environment.text("USER").filter(|by| !by.is_empty()) {
         url.query_pairs_mut().append_pair("by", by);
     }
@@ -116,12 +116,12 @@ fn send_release(options: &ReleaseOptions, environment: &Environment) -> anyhow::
 
 /// Runs a run again.
 pub(crate) fn rerun(options: &RerunOptions, environment: &Environment) -> ExitCode {
-    done(send_rerun(options, environment))
+    print_result(send_rerun(options, environment))
 }
 
 fn send_rerun(options: &RerunOptions, environment: &Environment) -> anyhow::Result<String> {
-    let api = RunnerApi::of(&options.runner, environment)?;
-    let mut url = at(&api, &options.run, "rerun", options.job.as_deref())?;
+    let api = RunnerApi::from_options(&options.runner, environment)?;
+    let mut url = job_url(&api, &options.run, "rerun", options.job.as_deref())?;
     let flags = [
         ("failed", options.failed),
         ("keep", options.keep),
@@ -142,8 +142,8 @@ fn send_rerun(options: &RerunOptions, environment: &Environment) -> anyhow::Resu
 }
 
 /// What the runner has of a run, or of one of its jobs.
-fn at(api: &RunnerApi, run: &str, what: &str, job: Option<&str>) -> anyhow::Result<Url> {
-    let mut url = api.at(&format!("runs/{}/{what}", path_part(run)?))?;
+fn job_url(api: &RunnerApi, run: &str, what: &str, job: Option<&str>) -> anyhow::Result<Url> {
+    let mut url = api.url(&format!("runs/{}/{what}", path_part(run)?))?;
     if let Some(job) = job {
         url.query_pairs_mut().append_pair("job", job);
     }

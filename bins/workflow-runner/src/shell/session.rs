@@ -43,11 +43,11 @@ pub(super) fn run(mut url: Url, token: Secret<String>) -> anyhow::Result<u8> {
         let connected = ws::connect_as(&url, Some(&token), &options).await;
         let (sender, receiver) = connected.map_err(|error| refused(&url, error))?;
         if !is_terminal {
-            return attend(sender, receiver, None).await;
+            return relay(sender, receiver, None).await;
         }
         let raw = RawTerminal::enter().context("this terminal cannot be used")?;
         print_note("a shell in the kept VM; `~.` on a line of its own ends it\r");
-        let ended = attend(sender, receiver, Some(size)).await;
+        let ended = relay(sender, receiver, Some(size)).await;
         drop(raw);
         ended
     })
@@ -89,7 +89,7 @@ fn size_of(is_terminal: bool) -> TerminalSize {
 }
 
 /// Until the shell has ended, or is left.
-async fn attend(
+async fn relay(
     mut sender: WsSender,
     mut receiver: WsReceiver,
     terminal: Option<TerminalSize>,

@@ -137,7 +137,7 @@ pub(crate) fn prepare() -> PathBuf {
     let say = |_: &str| {};
     let images = ImageStore::open(&cache.folder().join("images")).unwrap();
     // The manager makes its own default image where there is none.
-    for recipe in [Recipe::default_image(), Recipe::known("full").unwrap()] {
+    for recipe in [Recipe::default_image(), Recipe::find("full").unwrap()] {
         if images.resolve(&recipe.name).is_err() {
             images.build(&recipe, &say).unwrap();
         }

@@ -65,8 +65,10 @@ pub(super) fn changes(
         ("GET", ["commits", _, "check-runs"]) if !call.gitea => {
             Answer::ok(json!({"total_count": 0, "check_runs": []}))
         }
-        ("DELETE", ["branches", name]) if call.gitea => gone(model, repo, name),
-        ("DELETE", ["git", "refs", "heads", name]) if !call.gitea => gone(model, repo, name),
+        ("DELETE", ["branches", name]) if call.gitea => delete_branch(model, repo, name),
+        ("DELETE", ["git", "refs", "heads", name]) if !call.gitea => {
+            delete_branch(model, repo, name)
+        }
         ("GET", ["releases", "latest"]) => Answer::refused(404, "not found"),
         _ => return reads(model, call, repo, rest),
     })
@@ -108,7 +110,7 @@ fn reads(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Optio
     })
 }
 
-fn gone(model: &mut Model, repo: &str, branch: &str) -> Answer {
+fn delete_branch(model: &mut Model, repo: &str, branch: &str) -> Answer {
     model.repo(repo).deleted.push(branch.to_owned());
     Answer::of(204, Value::Null)
 }

@@ -79,7 +79,7 @@ impl Daemon {
     }
 
     /// SIGCONT.
-    pub(crate) fn go_on(&self) {
+    pub(crate) fn resume(&self) {
         self.signal(rustix::process::Signal::CONT);
     }
 

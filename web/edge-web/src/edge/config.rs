@@ -107,7 +107,7 @@ impl EdgeConfig {
                 }
             }
         }
-        let grant = match self.origins.judge(&RequestSource::of(head)) {
+        let grant = match self.origins.check(&RequestSource::from_head(head)) {
             OriginVerdict::Own => None,
             OriginVerdict::Granted(origin) => Some(origin),
             OriginVerdict::Refused => return Err(foreign_origin()),

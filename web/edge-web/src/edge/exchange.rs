@@ -54,7 +54,7 @@ impl Drop for InFlight {
 
 impl Exchange {
     /// Notes the start of a request.
-    pub(super) fn begin(config: &Arc<EdgeConfig>, head: &RequestHead) -> Self {
+    pub(super) fn start(config: &Arc<EdgeConfig>, head: &RequestHead) -> Self {
         let given = head.headers().get(X_REQUEST_ID).and_then(RequestId::accept);
         let id = given.unwrap_or_else(RequestId::generate);
         let span = tracing::info_span!("http", request_id = %id);

@@ -75,7 +75,7 @@ where
     actix_web::dev::forward_ready!(service);
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
-        let mut exchange = Exchange::begin(&self.config, request.head());
+        let mut exchange = Exchange::start(&self.config, request.head());
         let connection = request.conn_data::<Connection>().cloned();
         let admission =
             if connection.as_ref().is_some_and(Connection::is_aside) && !is_health(&request) {
@@ -85,7 +85,7 @@ where
             };
         let known =
             matches!(admission, Ok(Admission::Pass(_))) && self.config.wants_token(request.path());
-        exchange.answering = connection.map(|connection| connection.begin(known));
+        exchange.answering = connection.map(|connection| connection.start_request(known));
         let state = match admission {
             Ok(Admission::Pass(pass)) => {
                 exchange.grant = pass.grant;

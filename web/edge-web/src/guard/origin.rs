@@ -50,7 +50,7 @@ pub struct RequestSource<'a> {
 
 impl<'a> RequestSource<'a> {
     /// Reads it from a request.
-    pub fn of(head: &'a RequestHead) -> Self {
+    pub fn from_head(head: &'a RequestHead) -> Self {
         let headers = head.headers();
         let value = |name: HeaderName| headers.get(name).map(|value| value.as_bytes());
         let fetch_site = value(SEC_FETCH_SITE);
@@ -78,7 +78,7 @@ impl OriginPolicy {
 
     /// Judges a request. A foreign page is refused even where it only reads: it could not see the
     /// answer, but a search costs time, and a WebSocket is not covered by CORS at all.
-    pub fn judge(&self, source: &RequestSource<'_>) -> OriginVerdict {
+    pub fn check(&self, source: &RequestSource<'_>) -> OriginVerdict {
         match source.origin {
             Some(origin) if is_same(origin, source.host) => OriginVerdict::Own,
             Some(origin) => {
@@ -191,7 +191,7 @@ mod tests {
             ),
         ] {
             let source = source(origin, site, navigation);
-            assert_eq!(&policy.judge(&source), verdict, "{source:?}");
+            assert_eq!(&policy.check(&source), verdict, "{source:?}");
         }
     }
 

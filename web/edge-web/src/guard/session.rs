@@ -48,8 +48,8 @@ impl Default for Sessions {
 
 impl Sessions {
     /// Begins a session and gives the value of its cookie; `None` while there is no token.
-    pub(crate) fn begin(&self, token: &ApiToken) -> Option<String> {
-        self.begin_at(token, self.started_at.elapsed())
+    pub(crate) fn start(&self, token: &ApiToken) -> Option<String> {
+        self.start_at(token, self.started_at.elapsed())
     }
 
     /// Whether a cookie's value is that of a session started_at with this token, not ended and not
@@ -64,7 +64,7 @@ impl Sessions {
         self.open.lock().retain(|session| session.cookie != cookie);
     }
 
-    fn begin_at(&self, token: &ApiToken, now: Duration) -> Option<String> {
+    fn start_at(&self, token: &ApiToken, now: Duration) -> Option<String> {
         let token = token.hash()?;
         // Two random UUIDs have 244 bits of the operating system's randomness.
         let value =
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn t11_a_session_that_was_signed_out_is_gone_and_others_stay() {
         let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
-        let first = sessions.begin(&token).unwrap();
-        let second = sessions.begin(&token).unwrap();
+        let first = sessions.start(&token).unwrap();
+        let second = sessions.start(&token).unwrap();
         assert!(sessions.holds(&token, &first) && sessions.holds(&token, &second));
         sessions.end(&first);
         assert!(!sessions.holds(&token, &first));
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn t11_a_session_is_of_one_token_one_server_and_ends() {
         let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
-        let value = sessions.begin_at(&token, at(10)).unwrap();
+        let value = sessions.start_at(&token, at(10)).unwrap();
         assert!(sessions.holds_at(&token, &value, at(SESSION_SECONDS + 9)));
         assert!(
             !sessions.holds_at(&token, &value, at(SESSION_SECONDS + 10)),
@@ -141,7 +141,7 @@ mod tests {
         assert!(!sessions.holds_at(&changed, &value, at(11)));
         let nothing = ApiToken::following(|| None);
         assert!(!sessions.holds_at(&nothing, &value, at(11)));
-        assert!(sessions.begin(&nothing).is_none());
+        assert!(sessions.start(&nothing).is_none());
         for wrong in ["", ".", &value[1..], "9999999999.00"] {
             assert!(!sessions.holds_at(&token, wrong, at(11)), "{wrong}");
         }
@@ -150,10 +150,10 @@ mod tests {
     #[test]
     fn t11_sessions_take_bounded_memory() {
         let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
-        let first = sessions.begin_at(&token, at(0)).unwrap();
-        let second = sessions.begin_at(&token, at(0)).unwrap();
+        let first = sessions.start_at(&token, at(0)).unwrap();
+        let second = sessions.start_at(&token, at(0)).unwrap();
         for _ in 0..MAX_SESSIONS - 1 {
-            sessions.begin_at(&token, at(1)).unwrap();
+            sessions.start_at(&token, at(1)).unwrap();
         }
         assert_eq!(sessions.open.lock().len(), MAX_SESSIONS);
         assert!(

@@ -81,7 +81,8 @@ impl SharedIntake {
         let taking = self.intake.take_in(id.to_owned(), digest, content);
         let stored = within_limit(APPEND_TIMEOUT, taking).await;
         let failure = stored.as_ref().err();
-        self.control.note_delivery(failure.map(ToString::to_string));
+        self.control
+            .record_delivery(failure.map(ToString::to_string));
         stored
     }
 

@@ -177,7 +177,7 @@ impl LeaderPassage {
         request: HttpRequest,
         body: web::Payload,
     ) -> Result<HttpResponse, Problem> {
-        let permit = self.limit.enter()?;
+        let permit = self.limit.try_acquire()?;
         let is_forwarded = request.headers().contains_key(REPLICA_KEY);
         let (address, key) = self.target(is_forwarded).await?;
         let headers = to_leader(&request, &key, self.options.as_operator);

@@ -40,7 +40,7 @@ struct Signal {
 
 impl Connection {
     /// One that has this place.
-    pub(crate) fn at(place: Arc<ConnectionPermit>) -> Self {
+    pub(crate) fn with_permit(place: Arc<ConnectionPermit>) -> Self {
         Self(Rc::new(Signal {
             place: Some(place),
             ..Signal::default()
@@ -48,7 +48,7 @@ impl Connection {
     }
 
     /// A request has begun, from somebody who has shown a token (`known`) or has not.
-    pub(crate) fn begin(&self, known: bool) -> ResponseGuard {
+    pub(crate) fn start_request(&self, known: bool) -> ResponseGuard {
         self.0.known.set(known);
         if let Some(place) = &self.0.place {
             place.is_answered();
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Notes whether a body has begun and is not complete, and who reads it.
-    pub(crate) fn note_body(&self, inside: bool, cx: &Context<'_>) {
+    pub(crate) fn record_body(&self, inside: bool, cx: &Context<'_>) {
         if self.0.inside_body.replace(inside)
             && !inside
             && let Some(place) = &self.0.place

@@ -62,7 +62,7 @@ impl<T> StrictStream<T> {
         Self {
             inner,
             scanner: Scanner::default(),
-            connection: Connection::at(Arc::clone(&seat.place)),
+            connection: Connection::with_permit(Arc::clone(&seat.place)),
             read_in_turn: 0,
             handed: false,
             timeouts,
@@ -170,7 +170,8 @@ impl<T: EdgeStream> AsyncRead for StrictStream<T> {
                 self.read_in_turn += count;
                 self.handed = count > 0;
                 self.scanner.scan(fresh);
-                self.connection.note_body(self.scanner.is_inside_body(), cx);
+                self.connection
+                    .record_body(self.scanner.is_inside_body(), cx);
                 buffer.advance(count);
                 Poll::Ready(outcome)
             }

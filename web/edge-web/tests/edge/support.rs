@@ -389,7 +389,7 @@ async fn busy(
     gate: web::Data<ConcurrencyLimit>,
     query: web::Query<std::collections::HashMap<String, String>>,
 ) -> Result<impl Responder, Problem> {
-    let _permit = gate.enter()?;
+    let _permit = gate.try_acquire()?;
     std::fs::write(format!("{}.inside", query["file"]), "").unwrap();
     Ok(wait(query).await)
 }

@@ -53,7 +53,7 @@ impl StartConfig {
     ///
     /// # Errors
     /// Every mistake at once.
-    pub fn again(&self, file: ConfigFile<'_>) -> Result<ReadAgain, Diagnostics> {
+    pub fn reload(&self, file: ConfigFile<'_>) -> Result<ReadAgain, Diagnostics> {
         let now = RunnerConfig::parse(Some(file), &self.flags, &self.environment)?;
         let changed = self.written.differing(&written(file, &self.environment)?);
         let changed = changed.into_iter().filter(|path| self.has_effect(path));
@@ -123,14 +123,14 @@ mod tests {
             ),
             ("max_jobs = 2\n[vars]\nA = \"1\"\n", vec!["default"], vec![]),
         ] {
-            let now = begun.again(file(text)).unwrap();
+            let now = begun.reload(file(text)).unwrap();
             let found = now.config.runner.vm_hosts.iter();
             let found: Vec<&str> = found.map(|host| host.name.as_str()).collect();
             assert_eq!(found, hosts, "{text}");
             assert_eq!(now.at_restart, at_restart, "{text}");
             assert_eq!(now.config.runner.max_jobs, 2, "that waits");
         }
-        let wrong = begun.again(file(
+        let wrong = begun.reload(file(
             "max_jobs = 2\n[vm_hosts.west]\nurl = \"west\"\nlabel = 1\n",
         ));
         let wrong = wrong.err().expect("two mistakes").to_string();

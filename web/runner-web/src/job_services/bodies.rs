@@ -14,7 +14,7 @@ const BATCH: usize = 1 << 20;
 pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// A refusal of what the client has sent.
-pub(super) fn wrong(message: &str) -> GatewayRefusal {
+pub(super) fn bad_request(message: &str) -> GatewayRefusal {
     GatewayRefusal {
         status: 400,
         message: message.to_owned(),
@@ -34,14 +34,14 @@ pub(super) async fn receive(
     };
     let file = web::block(move || std::fs::File::create(path)).await;
     let mut file = file
-        .map_err(|_| wrong("the runner ends"))?
+        .map_err(|_| bad_request("the runner ends"))?
         .map_err(unwritten)?;
     let (mut batch, mut bytes) = (Vec::new(), 0_u64);
     loop {
         let next = payload.next().await;
         let end = next.is_none();
         if let Some(chunk) = next {
-            let chunk = chunk.map_err(|_| wrong("the body breaks off"))?;
+            let chunk = chunk.map_err(|_| bad_request("the body breaks off"))?;
             bytes += chunk.len() as u64;
             batch.extend_from_slice(&chunk);
         }
@@ -54,7 +54,7 @@ pub(super) async fn receive(
         if batch.len() >= BATCH || end {
             let full = std::mem::take(&mut batch);
             let written = web::block(move || file.write_all(&full).map(|()| file)).await;
-            let written = written.map_err(|_| wrong("the runner ends"))?;
+            let written = written.map_err(|_| bad_request("the runner ends"))?;
             file = written.map_err(unwritten)?;
         }
         if end {

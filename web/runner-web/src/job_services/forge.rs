@@ -70,7 +70,7 @@ pub(super) async fn answer(
                 message: "a file of a release is sent with its length (Content-Length)".to_owned(),
             });
         }
-        _ => whole(payload).await,
+        _ => read_body(payload).await,
     };
     let body = match body {
         Ok(body) => body,
@@ -101,7 +101,7 @@ pub(super) async fn answer(
 }
 
 /// A body that is read before it is decided on.
-async fn whole(payload: web::Payload) -> Result<GatewayBody, String> {
+async fn read_body(payload: web::Payload) -> Result<GatewayBody, String> {
     let body = payload.to_bytes_limited(MAX_BODY).await;
     let body = body.ok().and_then(Result::ok);
     let wrong = || format!("the body breaks off, or has more than {MAX_BODY} bytes");

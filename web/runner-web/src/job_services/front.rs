@@ -94,7 +94,7 @@ impl ConnectionAcceptor {
         };
         let head = begin.split_to(end);
         let (target, unreached) = read(&head).ok_or(io::ErrorKind::InvalidData)?;
-        let base = self.services.led_place(&target);
+        let base = self.services.forwarded_address(&target);
         // Of a job that has ended.
         let base = base.ok_or(io::ErrorKind::ConnectionRefused)?;
         let is_secure = base.scheme() == "https";

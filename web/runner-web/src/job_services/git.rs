@@ -7,10 +7,10 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse, web};
 use http_clients::http::HttpClient;
 use runner_actors::{GatewayRefusal, GitAnswer, GitRequest, JobServices};
-use runner_core::gateway::shown_refusal;
+use runner_core::gateway::render_refusal;
 use url::Url;
 
-use super::bodies::{BODY_TIMEOUT, receive, wrong};
+use super::bodies::{BODY_TIMEOUT, bad_request, receive};
 use super::forge::token;
 use super::large_files;
 use super::passage::ForgeWays;
@@ -78,7 +78,7 @@ pub(super) async fn answer(
     if admitted.has_body() {
         let received = receive(&folder, payload, admitted.max_body());
         let received = tokio::time::timeout(BODY_TIMEOUT, received).await;
-        let too_slow = || Err(wrong("the body takes too long"));
+        let too_slow = || Err(bad_request("the body takes too long"));
         if let Err(refusal) = received.unwrap_or_else(|_| too_slow()) {
             return refused(&asked_at, &refusal);
         }
@@ -93,10 +93,15 @@ pub(super) async fn answer(
                     Ok((admitted, folder, Ok(()))) => {
                         answered(&asked_at, admitted.serve(folder).await)
                     }
-                    _ => refused(&asked_at, &wrong("the packed body cannot be read")),
+                    _ => refused(&asked_at, &bad_request("the packed body cannot be read")),
                 };
             }
-            _ => return refused(&asked_at, &wrong("the body is packed in an unknown way")),
+            _ => {
+                return refused(
+                    &asked_at,
+                    &bad_request("the body is packed in an unknown way"),
+                );
+            }
         }
     }
     answered(&asked_at, admitted.serve(folder).await)
@@ -140,7 +145,7 @@ fn answered(asked_at: &str, answer: Result<GitAnswer, GatewayRefusal>) -> HttpRe
 /// git shows plain text as what the remote says, and of what it has sent already its own words.
 fn refused(asked_at: &str, refusal: &GatewayRefusal) -> HttpResponse {
     if refusal.status != 401
-        && let Some((kind, answer)) = shown_refusal(asked_at, &refusal.message)
+        && let Some((kind, answer)) = render_refusal(asked_at, &refusal.message)
     {
         return HttpResponse::Ok().content_type(kind).body(answer);
     }

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::bodies::{BODY_TIMEOUT, receive};
 use super::passage::{Chunks, ForgeWays, pass_package, passed};
-use crate::file_chunks::{FileChunks, whole};
+use crate::file_chunks::{FileChunks, stream_file};
 
 /// Largest body that is no file.
 const MAX_ASKED: usize = 1 << 20;
@@ -178,7 +178,7 @@ async fn checked(
 }
 
 fn chunks_of(path: PathBuf) -> Chunks {
-    Box::pin(whole(FileChunks { path, at: 0 }))
+    Box::pin(stream_file(FileChunks { path, at: 0 }))
 }
 
 fn json_answer(status: StatusCode, answer: &Value) -> HttpResponse {

@@ -63,7 +63,7 @@ pub async fn serve(
             .app_data(web::Data::new(HttpClient::new(HttpOptions::default())))
             .app_data(web::Data::new(ForgeWays::default()))
             .app_data(web::PayloadConfig::new(twirp::MAX_BODY))
-            .wrap(from_fn(led))
+            .wrap(from_fn(forward_own_address))
             .configure(routes)
     };
     let opener = move |stream| front.clone().open(stream);
@@ -71,7 +71,7 @@ pub async fn serve(
 }
 
 /// What was asked of the forge's own address is answered apart from the services.
-async fn led(
+async fn forward_own_address(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {

@@ -6,7 +6,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use http_clients::http::HttpClient;
 use runner_actors::{GatewayRefusal, JobServices, PackageTurn};
-use runner_core::gateway::{OwnPath, own_path, shown_tokens, without_token};
+use runner_core::gateway::{OwnPath, own_path, presented_tokens, without_token};
 use serde_json::json;
 use url::Url;
 
@@ -29,7 +29,7 @@ pub(super) async fn answer(
     }
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let (path, query) = (request.uri().path(), request.uri().query());
-    let shown = shown_tokens(header("authorization"), header("x-nuget-apikey"), query);
+    let shown = presented_tokens(header("authorization"), header("x-nuget-apikey"), query);
     let kind = own_path(path, led.base.path());
     let Some(token) = services.known_token(&shown) else {
         return match &led.unreached {

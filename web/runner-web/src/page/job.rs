@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use runner_actors::{JobRecord, LostAttempt, StepRecord};
 
 use super::log::{LogSection, RunLog};
-use super::text::{Visible, badge, took, word};
+use super::text::{Visible, badge, render_duration, word};
 
 /// How a job is shown.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) fn job(job: &JobRecord, index: usize, view: JobView<'_>) -> Markup {
         ..StepRecord::default()
     };
     let has_steps = !job.steps.is_empty();
-    let has_setup = view.log.has(&job.name, 0) || !view.run_ended && !has_steps;
+    let has_setup = view.log.has_output(&job.name, 0) || !view.run_ended && !has_steps;
     html! {
         section class="job" id=(id) data-job=(Visible(&job.name)) {
             div class="job-head" id={ (id) "-head" } { (head(job, view)) }
@@ -84,7 +84,7 @@ fn head(job: &JobRecord, view: JobView<'_>) -> Markup {
         h2 {
             (badge(&state)) " " (Visible(&job.name))
             @if let Some(from) = job.started_at {
-                " " span class="took" { (took(from, job.ended_at)) }
+                " " span class="took" { (render_duration(from, job.ended_at)) }
             }
         }
         @if let Some(run) = view.repeatable { (rerun(job, run)) }
@@ -118,7 +118,7 @@ fn lost_attempts(lost: &[LostAttempt]) -> Markup {
                     @if let Some(step) = &attempt.step { " · at " (Visible(step)) }
                     @if let Some(vm) = &attempt.vm { " · " (Visible(vm)) }
                     @if let Some(from) = attempt.started_at {
-                        " · " (took(from, Some(attempt.ended_at)))
+                        " · " (render_duration(from, Some(attempt.ended_at)))
                     }
                 }
             }
@@ -175,7 +175,7 @@ fn step_head(step: &StepRecord, job: &JobRecord) -> Markup {
             }
         }
         @if !is_over && state != "skipped" {
-            span class="took" { (took(step.started_at, step.ended_at)) }
+            span class="took" { (render_duration(step.started_at, step.ended_at)) }
         }
     }
 }

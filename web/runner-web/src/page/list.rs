@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use runner_actors::RunRecord;
 
 use super::frame::frame;
-use super::text::{Visible, badge, name, number, reference, run_word, time, took};
+use super::text::{Visible, badge, name, number, reference, render_duration, run_word, time};
 
 /// The list of runs; where a token is wanted, with the way out.
 pub(crate) fn list(runs: &[RunRecord], can_sign_out: bool) -> String {
@@ -43,7 +43,7 @@ fn row(run: &RunRecord) -> Markup {
                 (time(run.created_at))
                 @if !run.waits_for_turn() {
                     br;
-                    (took(run.started_at.unwrap_or(run.created_at), run.ended_at))
+                    (render_duration(run.started_at.unwrap_or(run.created_at), run.ended_at))
                 }
             }
         }

@@ -65,17 +65,17 @@ impl RunLog {
     }
 
     /// Whether a step, or a job before its steps, said anything.
-    pub(super) fn has(&self, job: &str, step: u32) -> bool {
+    pub(super) fn has_output(&self, job: &str, step: u32) -> bool {
         self.sections.contains_key(&(job.to_owned(), step))
     }
 
     /// The lines of a section. `id` begins their anchors.
     pub(super) fn section(&self, job: &str, step: u32, id: &str) -> LogSection {
         let mut section = LogSection {
-            has_started: self.has(job, step),
+            has_started: self.has_output(job, step),
             ..LogSection::default()
         };
-        for (kind, text) in self.shown(job, step) {
+        for (kind, text) in self.visible_lines(job, step) {
             section.add(*kind, text, id);
         }
         section
@@ -84,7 +84,7 @@ impl RunLog {
     /// Notices, warnings and errors of a step with the numbers of their lines.
     pub(super) fn notes(&self, job: &str, step: u32) -> Vec<(usize, LineKind, &str)> {
         let lines = self
-            .shown(job, step)
+            .visible_lines(job, step)
             .filter(|(kind, _)| *kind != LineKind::EndGroup);
         let notes = lines.enumerate().filter_map(|(index, (kind, text))| {
             let is_note = matches!(kind, LineKind::Notice | LineKind::Warning | LineKind::Error);
@@ -94,7 +94,7 @@ impl RunLog {
     }
 
     /// Without the group that names the step: the page has it as a heading.
-    fn shown(&self, job: &str, step: u32) -> impl Iterator<Item = &(LineKind, String)> {
+    fn visible_lines(&self, job: &str, step: u32) -> impl Iterator<Item = &(LineKind, String)> {
         let lines = self.sections.get(&(job.to_owned(), step));
         let lines = lines.map(Vec::as_slice).unwrap_or_default();
         let heading = step > 0 && lines.first().is_some_and(|line| line.0 == LineKind::Group);

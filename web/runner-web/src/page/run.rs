@@ -8,7 +8,7 @@ use super::job::{JobView, job, waiting};
 use super::log::{LogSection, RunLog, class};
 use super::summaries::summaries_of;
 use super::tests::tests as tests_of;
-use super::text::{Visible, badge, name, number, reference, run_word, time, took, word};
+use super::text::{Visible, badge, name, number, reference, render_duration, run_word, time, word};
 
 /// What a run's page is made of.
 pub(crate) struct RunPage<'a> {
@@ -115,7 +115,7 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
         facts.push(("Waiting since", time(from)));
     } else {
         facts.push(("Started", time(from)));
-        facts.push(("Duration", took(from, run.ended_at)));
+        facts.push(("Duration", render_duration(from, run.ended_at)));
     }
     for (name, other) in [
         ("Former attempt", &run.repeats),

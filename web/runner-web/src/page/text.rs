@@ -66,7 +66,7 @@ pub(super) fn reference(reference: &str) -> (&'static str, String) {
 }
 
 /// From one time to another; while there is no end, it goes on, and the page's script counts.
-pub(super) fn took(from: u64, to: Option<u64>) -> Markup {
+pub(super) fn render_duration(from: u64, to: Option<u64>) -> Markup {
     html! {
         @match to {
             Some(to) => (duration(to.saturating_sub(from))),

@@ -305,8 +305,11 @@ async fn taken(shared: &SharedStore, control: &RoleControl) -> Store {
     let began = Instant::now();
     while began.elapsed() < TEST_TIMEOUT {
         if let Some((store, epoch)) = shared.try_take(|_| true).unwrap() {
-            assert_eq!(control.on(RoleEvent::Took(epoch)), RoleAction::StartTree);
-            control.on(RoleEvent::TreeStarted);
+            assert_eq!(
+                control.with_server(RoleEvent::Took(epoch)),
+                RoleAction::StartTree
+            );
+            control.with_server(RoleEvent::TreeStarted);
             return store;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -324,7 +324,7 @@ fn w17_w18_secrets_speak_for_their_repository_and_can_be_changed() {
     );
     runner.stop();
     let other = "acme/other".parse().unwrap();
-    let book = SecretBook::only(other, WebhookSecrets::new(SECRET).unwrap());
+    let book = SecretBook::for_repository(other, WebhookSecrets::new(SECRET).unwrap());
     let runner = site.start_with(own(book));
     assert_eq!(
         code(&runner, &[("X-Hub-Signature-256", &old)], &body),

@@ -29,10 +29,10 @@ const REACHABLE: TextKind<HostPattern> =
 const IMAGE: TextKind<ImageRef> = TextKind::of("image");
 const POSITIVE: TextKind<Duration> =
     TextKind::new("duration", positive, |time| format_duration(*time));
-const MIB: TextKind<u32> = TextKind::new("size", mib32, |mib| shown(u64::from(*mib) << 20));
-const MANY_MIB: TextKind<u64> = TextKind::new("size", mib, |mib| shown(*mib << 20));
-const BUFFERS: TextKind<u64> = TextKind::new("size", buffers, |mib| shown(*mib << 20));
-const BYTES: TextKind<usize> = TextKind::new("size", bytes, |bytes| shown(*bytes as u64));
+const MIB: TextKind<u32> = TextKind::new("size", mib32, |mib| format_bytes(u64::from(*mib) << 20));
+const MANY_MIB: TextKind<u64> = TextKind::new("size", mib, |mib| format_bytes(*mib << 20));
+const BUFFERS: TextKind<u64> = TextKind::new("size", buffers, |mib| format_bytes(*mib << 20));
+const BYTES: TextKind<usize> = TextKind::new("size", bytes, |bytes| format_bytes(*bytes as u64));
 
 table! {
     /// The VM manager.
@@ -238,7 +238,7 @@ fn bytes(text: &str) -> Result<usize, ValueError> {
     usize::try_from(size).map_err(|_| ValueError::new("this is more than any machine has"))
 }
 
-fn shown(bytes: u64) -> String {
+fn format_bytes(bytes: u64) -> String {
     ByteSize::new(bytes).to_string()
 }
 

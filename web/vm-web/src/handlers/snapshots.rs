@@ -81,7 +81,7 @@ pub(crate) async fn restore(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(RestoreSnapshot { name }, TIMEOUT).await;
-    done(&caller, &state, &path, ask).await
+    change_snapshot(&caller, &state, &path, ask).await
 }
 
 /// Forgets a snapshot of a VM. That there is none is no error.
@@ -96,11 +96,11 @@ pub(crate) async fn forget(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(ForgetSnapshot { name }, TIMEOUT).await;
-    done(&caller, &state, &path, ask).await
+    change_snapshot(&caller, &state, &path, ask).await
 }
 
 /// Has the VM's actor do something with one of its snapshots.
-async fn done(
+async fn change_snapshot(
     caller: &Writer,
     state: &VmState,
     (id, name): &(String, String),

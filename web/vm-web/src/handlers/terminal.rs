@@ -82,7 +82,7 @@ pub(crate) async fn open(
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state, &caller.0, &id, &query.exec)?;
     let actor = state.actor(&id, &caller.0)?;
-    let permit = gate.0.enter()?;
+    let permit = gate.0.try_acquire()?;
     let (response, session, messages) = actix_ws::handle(&request, body).map_err(|error| {
         Problem::bad_request(format!("this path speaks WebSocket only: {error}"))
     })?;

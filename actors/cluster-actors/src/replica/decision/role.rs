@@ -128,7 +128,7 @@ impl RoleState {
     }
 
     /// Goes on by an event, and says what to do.
-    pub(crate) fn on(&mut self, event: RoleEvent, now: Duration) -> RoleAction {
+    pub(crate) fn apply(&mut self, event: RoleEvent, now: Duration) -> RoleAction {
         let (phase, action) = match (self.phase, event) {
             (Phase::StandingBy, RoleEvent::Took(epoch)) => {
                 self.epoch = epoch;
@@ -175,7 +175,7 @@ mod tests {
         let mut state = RoleState::default();
         let mut action = RoleAction::Nothing;
         for event in events {
-            action = state.on(*event, NOW);
+            action = state.apply(*event, NOW);
         }
         (state, action)
     }
@@ -271,7 +271,7 @@ mod tests {
                     4 => RoleEvent::TreeStarted,
                     _ => RoleEvent::StopAsked,
                 };
-                let action = state.on(event, NOW);
+                let action = state.apply(event, NOW);
                 match action {
                     RoleAction::StartTree => {
                         prop_assert!(!runs && !ended);

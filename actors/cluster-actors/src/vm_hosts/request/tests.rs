@@ -99,7 +99,7 @@ async fn i18_an_image_that_no_host_lists_is_asked_for_all_the_same() {
     });
     let request = request_of(&settings);
     for index in 0..2 {
-        request.hosts.note_facts(index, &health(), listed());
+        request.hosts.record_facts(index, &health(), listed());
     }
     let image = Some("full".parse().expect("a name"));
     let machine = MachineType::from(NewVm {
@@ -112,7 +112,7 @@ async fn i18_an_image_that_no_host_lists_is_asked_for_all_the_same() {
     assert!(none.reason.contains("no image full"), "{none:?}");
     knows.store(true, Ordering::SeqCst);
     let vm = request.ask_until(&machine, soon(), async |_| ()).await;
-    vm.expect("it has been pushed").leave();
+    vm.expect("it has been pushed").detach();
 }
 
 /// Hosts that have just booted do not know yet whether they have KVM.
@@ -135,7 +135,7 @@ async fn i18_a_job_waits_for_hosts_that_find_out_what_isolation_they_have() {
         ..health()
     };
     for index in 0..2 {
-        request.hosts.note_facts(index, &preparing, listed());
+        request.hosts.record_facts(index, &preparing, listed());
     }
     let machine = MachineType::from(NewVm {
         isolation_min: Some(Isolation::HardwareVm),
@@ -146,14 +146,14 @@ async fn i18_a_job_waits_for_hosts_that_find_out_what_isolation_they_have() {
     assert!(none.is_temporary, "{none:?}");
     is_ready.store(true, Ordering::SeqCst);
     let vm = request.ask_until(&machine, soon(), async |_| ()).await;
-    vm.expect("it is ready").leave();
+    vm.expect("it is ready").detach();
     // What it turns out to be is no secret then.
     for index in 0..2 {
         let emulated = Health {
             isolation: Isolation::EmulatedVm,
             ..health()
         };
-        request.hosts.note_facts(index, &emulated, listed());
+        request.hosts.record_facts(index, &emulated, listed());
     }
     let none = request.ask_until(&machine, soon(), async |_| ()).await;
     assert!(none.is_err_and(|none| !none.is_temporary));
@@ -174,7 +174,7 @@ async fn i18_an_order_whose_vm_has_ended_is_made_again() {
     let request = request_of(&[host("one", &url)]);
     let machine = MachineType::from(NewVm::default());
     let vm = request.ask_until(&machine, soon(), async |_| ()).await;
-    vm.expect("it is made with another key").leave();
+    vm.expect("it is made with another key").detach();
     assert_eq!(*asked.lock(), ["key", "key+1", "key+2"]);
     // Not without end.
     let url = manager(|_| ("410 Gone", "{}"));
@@ -202,7 +202,7 @@ async fn i18_a_job_waits_for_managers_that_are_upgraded_after_the_runner() {
         is_old.store(false, Ordering::SeqCst);
     };
     let vm = request.ask_until(&machine, soon(), told).await;
-    vm.expect("it was upgraded").leave();
+    vm.expect("it was upgraded").detach();
     assert_eq!(reasons.len(), 1);
     assert!(
         reasons[0].contains("upgrade VM managers first"),
@@ -238,7 +238,7 @@ async fn i18_a_job_that_asks_a_host_which_is_removed_asks_the_next() {
     );
     let vm = waiting.await.expect("it ends").expect("another has room");
     assert_eq!(vm.host, "other");
-    vm.leave();
+    vm.detach();
 }
 
 #[actix_rt::test]
@@ -255,7 +255,7 @@ async fn i18_a_job_without_a_host_that_answers_takes_one_that_is_new() {
     let vm = request.ask_until(&machine, soon(), told).await;
     let vm = vm.expect("the new one has room");
     assert_eq!(vm.host, "new");
-    vm.leave();
+    vm.detach();
 }
 
 #[actix_rt::test]
@@ -287,7 +287,7 @@ async fn i18_a_vm_is_given_back_with_the_token_that_is_new_and_where_it_is() {
         shown[1]
     );
     assert_eq!(request.hosts.answering(), [("one".to_owned(), true)]);
-    vm.give_back().await;
+    vm.release().await;
     assert_eq!(*tokens.borrow_and_update(), "Bearer newer");
     assert_eq!(request.hosts.list().len(), 1);
 }
@@ -299,7 +299,7 @@ async fn i18_each_host_is_tended_for_as_long_as_it_is_listed() {
     let running = Arc::new(Mutex::new(Vec::new()));
     let now = Arc::clone(&running);
     let hosts = request.hosts.clone();
-    let tending = actix_rt::spawn(hosts.clone().tend(move |index| {
+    let tending = actix_rt::spawn(hosts.clone().run_for_each(move |index| {
         let (running, name) = (Arc::clone(&running), hosts.name(index));
         async move {
             running.lock().push(name.clone());
@@ -348,7 +348,7 @@ async fn i18_a_machine_larger_than_any_host_does_not_wait_for_room() {
         ..health()
     };
     for index in 0..2 {
-        request.hosts.note_facts(index, &small, listed());
+        request.hosts.record_facts(index, &small, listed());
     }
     let machine = MachineType::from(NewVm {
         mem_mib: Some(8192),
@@ -374,7 +374,7 @@ fn i18_the_memory_of_a_host_is_known_in_whatever_case_its_label_is_asked_for() {
         }),
         ..health()
     };
-    hosts.note_facts(0, &large, listed());
+    hosts.record_facts(0, &large, listed());
     for (label, known) in [("gpu", Some(8192)), ("GPU", Some(8192)), ("arm", None)] {
         assert_eq!(hosts.most_memory(&[label.to_owned()]), known, "{label}");
     }
@@ -412,20 +412,20 @@ fn i18_each_host_that_is_away_is_told_of_also_while_another_gives_vms() {
     let settings = ["east", "west"].map(|name| host(name, "http://127.0.0.1:9"));
     let hosts = request_of(&settings).hosts;
     assert_eq!(hosts.away_notices(), None);
-    hosts.note_trouble(1, Some("it is silent".to_owned()));
+    hosts.record_trouble(1, Some("it is silent".to_owned()));
     let said = hosts.away_notices();
     assert_eq!(
         said.as_deref(),
         Some("no VMs of the host west: it is silent")
     );
-    hosts.note_trouble(0, Some("it is full".to_owned()));
+    hosts.record_trouble(0, Some("it is full".to_owned()));
     let said = hosts.away_notices();
     assert_eq!(
         said.as_deref(),
         Some("no VMs: east: it is full; west: it is silent")
     );
-    hosts.note_trouble(0, None);
-    hosts.note_trouble(1, None);
+    hosts.record_trouble(0, None);
+    hosts.record_trouble(1, None);
     assert_eq!(hosts.away_notices(), None);
 }
 

@@ -25,7 +25,7 @@ pub(in crate::agent_run) enum VmError {
 
 impl VmError {
     /// What a call to the VM manager means, beside `what` was to be done.
-    pub(super) fn of(what: &str) -> impl Fn(VmmError) -> Self + '_ {
+    pub(super) fn from_call(what: &str) -> impl Fn(VmmError) -> Self + '_ {
         move |error| {
             let text = format!("{what}: {error}");
             match error {

@@ -118,14 +118,14 @@ impl VmPlan {
         stop: StopSignal,
         report: impl FnOnce(RunVm) -> bool,
     ) -> Result<(ProcessReport, Option<PathBuf>), VmError> {
-        self.lay_ready(spec).map_err(VmError::Local)?;
+        self.upload_input(spec).map_err(VmError::Local)?;
         let runtime = actix_rt::Runtime::new();
         let runtime = runtime.map_err(|error| VmError::Local(format!("no runtime: {error}")))?;
         runtime.block_on(self.run_in_vm(spec, log, stop, report))
     }
 
     /// Prompt and input beside the repository.
-    fn lay_ready(&self, spec: &ProcessSpec) -> Result<(), String> {
+    fn upload_input(&self, spec: &ProcessSpec) -> Result<(), String> {
         let prompt = self.directory.join(guest::PROMPT);
         let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
         if prompt.exists() {
@@ -173,7 +173,7 @@ impl VmPlan {
             Ok((_, end)) => self.take_out(&vm, end, &mut log).await,
             Err(_) => None,
         };
-        vm.give_back().await;
+        vm.release().await;
         self.put_away();
         let (output, log_error) = log.finish();
         let (started, ended) = ended?;
@@ -228,7 +228,7 @@ impl VmPlan {
             let tar = tarball::of_directory(&self.put);
             let put = vm.vmm.put_files(&vm.id, guest::IN, tar, TRANSFER_TIMEOUT);
             put.await
-                .map_err(VmError::of("its files could not be put into its VM"))?;
+                .map_err(VmError::from_call("its files could not be put into its VM"))?;
             let made = run_script(vm, guest::UNPACK).await?;
             made.map_err(|why| VmError::Refused(format!("its worktree could not be made: {why}")))
         };
@@ -238,7 +238,9 @@ impl VmPlan {
         }
         let started = Instant::now();
         let exec = vm.vmm.exec(&vm.id, &agent_exec(spec)?).await;
-        let exec = exec.map_err(VmError::of("its program could not be started in its VM"))?;
+        let exec = exec.map_err(VmError::from_call(
+            "its program could not be started in its VM",
+        ))?;
         let execution = Execution {
             vmm: &vm.vmm,
             vm: &vm.id,
@@ -300,7 +302,7 @@ impl VmPlan {
 
 /// Runs one of our scripts to its end; what it said where it fails.
 async fn run_script(vm: &HeldVm, script: &str) -> Result<Result<(), String>, VmError> {
-    let wrong = VmError::of("a script could not be run in its VM");
+    let wrong = VmError::from_call("a script could not be run in its VM");
     let exec = NewExec {
         argv: Some(guest::script(script)),
         cwd: Some("/".to_owned()),

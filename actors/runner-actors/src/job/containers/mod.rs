@@ -35,7 +35,7 @@ impl StepRunner<'_> {
             return;
         }
         self.number += 1;
-        let record = self.begin_step("Logs of services").await;
+        let record = self.start_step("Logs of services").await;
         let services = self.containers.services.iter();
         let services: Vec<_> = services
             .map(|service| (service.name.clone(), service.member.clone()))
@@ -86,7 +86,7 @@ impl StepRunner<'_> {
                 let Some(user) = self.machine.user.get() else {
                     return self.command_with(argv, env).await;
                 };
-                if let Err(exit) = self.give_to_user().await {
+                if let Err(exit) = self.chown_to_user().await {
                     return exit;
                 }
                 user.add_to(&mut env);

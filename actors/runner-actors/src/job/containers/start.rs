@@ -61,7 +61,7 @@ impl StepRunner<'_> {
         steps: &[PlannedStep],
         frame: &Frame,
     ) -> Result<(), String> {
-        let mut wanted = self.wanted(steps, frame)?;
+        let mut wanted = self.requested_containers(steps, frame)?;
         // A Dockerfile that builds on nothing needs the engine all the same.
         let needed = !wanted.images.is_empty() || wanted.builds;
         let scripts = self.script_images().await;
@@ -123,7 +123,11 @@ impl StepRunner<'_> {
         self.put_images(&wanted).await
     }
 
-    fn wanted(&self, steps: &[PlannedStep], frame: &Frame) -> Result<RequestedContainers, String> {
+    fn requested_containers(
+        &self,
+        steps: &[PlannedStep],
+        frame: &Frame,
+    ) -> Result<RequestedContainers, String> {
         let planned = &self.request.plan.jobs[self.request.job];
         let contexts = self.contexts(frame, &[]);
         let scope = Scope::new(&contexts);

@@ -63,7 +63,7 @@ impl StepRunner<'_> {
             name: prepare::name(step, &Scope::new(&contexts)),
             action: PostAction::Docker(action.clone()),
             step: step.clone(),
-            within: PostStep::within(frame),
+            within: PostStep::kept_frame(frame),
             input: input.clone(),
         });
     }

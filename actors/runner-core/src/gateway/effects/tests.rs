@@ -25,7 +25,7 @@ fn shown(effects: &CallEffects) -> String {
 fn call(line: &str, body: &Value) -> Option<CausingCall> {
     let (method, path) = line.split_once(' ').unwrap();
     let path = format!("/repos/acme/rocket{path}");
-    CausingCall::of(method, &path, body.to_string().as_bytes())
+    CausingCall::parse(method, &path, body.to_string().as_bytes())
 }
 
 /// Call, body, answer, what is known before it and after it (empty: the same).
@@ -116,7 +116,7 @@ fn i17_calls_that_move_nothing_are_not_noted() {
     ] {
         assert_eq!(call(line, &json!({})), None, "{line}");
     }
-    assert_eq!(CausingCall::of("POST", "/graphql", b""), None);
+    assert_eq!(CausingCall::parse("POST", "/graphql", b""), None);
     let release = json!({"tag_name": "v1", "draft": true});
     let draft = call("POST /releases", &release).unwrap();
     assert_eq!(draft.answered(201, &release, None), None);

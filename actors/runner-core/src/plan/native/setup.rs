@@ -11,7 +11,7 @@ pub(super) fn checked(
     with: &[(String, Template)],
 ) -> Result<SetupTool, String> {
     // `dtolnay/rust-toolchain@1.75` names the version behind the action's name.
-    let is_given = given(with, tool.version_input).is_some();
+    let is_given = find_input(with, tool.version_input).is_some();
     if tool.command == "rustc" && !is_given {
         tool.named_by_reference = named_by_reference(uses).is_some();
     }
@@ -24,16 +24,16 @@ pub(super) fn checked(
     if let Some(url) = fixed(with, "registry-url").filter(|url| !url.is_empty()) {
         npm::settings(&url, "", "", "")?;
     }
-    wanted(tool, uses, with).map(|_| tool)
+    required_versions(tool, uses, with).map(|_| tool)
 }
 
 /// The versions that a step wants, as far as they are known before the run: one a line.
-fn wanted(
+fn required_versions(
     tool: SetupTool,
     uses: &str,
     with: &[(String, Template)],
 ) -> Result<Vec<VersionRequirement>, String> {
-    let version = match given(with, tool.version_input) {
+    let version = match find_input(with, tool.version_input) {
         Some(_) => fixed(with, tool.version_input).unwrap_or_default(),
         None if tool.command == "rustc" => named_by_reference(uses).unwrap_or_default().to_owned(),
         None => String::new(),
@@ -58,7 +58,7 @@ pub(in crate::plan) fn moving(
     if fixed(with, "check-latest").is_some_and(|value| value == "true") {
         return Some("`check-latest`".to_owned());
     }
-    let versions = wanted(tool, uses, with).unwrap_or_default();
+    let versions = required_versions(tool, uses, with).unwrap_or_default();
     let moves = versions.iter().any(VersionRequirement::moves);
     let named = fixed(with, tool.version_input);
     let named = named.as_deref().or_else(|| named_by_reference(uses));
@@ -88,14 +88,14 @@ pub(in crate::plan) fn planned_setup(
     })
 }
 
-fn given<'w>(with: &'w [(String, Template)], name: &str) -> Option<&'w Template> {
+fn find_input<'w>(with: &'w [(String, Template)], name: &str) -> Option<&'w Template> {
     let mut with = with.iter();
     let found = with.find(|(input, _)| input.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value)
 }
 
 fn fixed(with: &[(String, Template)], name: &str) -> Option<String> {
-    let value = given(with, name)?.fixed()?;
+    let value = find_input(with, name)?.fixed()?;
     Some(value.as_text().to_string())
 }
 

@@ -261,7 +261,7 @@ fn trust_in(authority: Vec<u8>) -> Trust {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let config = Arc::new(config);
-    Trust::by(move || Ok(Arc::clone(&config)))
+    Trust::with_config(move || Ok(Arc::clone(&config)))
 }
 
 /// It was refused, and with it each program that asks a proxy so.

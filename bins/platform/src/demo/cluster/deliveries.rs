@@ -78,7 +78,7 @@ impl Sender {
     ///
     /// # Errors
     /// As [`Sender::send`].
-    pub(super) fn known(&self, deliveries: &[Delivery]) -> Result<usize> {
+    pub(super) fn count_known(&self, deliveries: &[Delivery]) -> Result<usize> {
         let mut known = 0;
         for delivery in deliveries {
             let answer = self.until_accepted(delivery)?;
@@ -188,7 +188,7 @@ pub(super) fn settled(
             None if is_late => bail!("nobody answers for {} s", timeout.as_secs()),
             _ => {}
         }
-        if stop.within(INTERVAL) {
+        if stop.wait_for(INTERVAL) {
             return Ok(None);
         }
     }

@@ -57,7 +57,7 @@ impl Member {
                     server.log().display()
                 );
             }
-            if stop.within(POLL_INTERVAL) {
+            if stop.wait_for(POLL_INTERVAL) {
                 return Ok(false);
             }
         }
@@ -127,7 +127,7 @@ pub(super) fn until_led(
         if started.elapsed() > START_TIMEOUT {
             bail!("nobody leads after {} s", START_TIMEOUT.as_secs());
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(None);
         }
     }
@@ -155,7 +155,7 @@ pub(super) fn until_standby(
         if started.elapsed() > START_TIMEOUT {
             bail!("one does not stand by after {} s", START_TIMEOUT.as_secs());
         }
-        if stop.within(POLL_INTERVAL) {
+        if stop.wait_for(POLL_INTERVAL) {
             return Ok(false);
         }
     }

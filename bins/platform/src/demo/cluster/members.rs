@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 use super::super::documentation;
 use super::super::secrets::Secrets;
-use super::super::settings::{SAMPLE, address, made, save, table, text, written};
+use super::super::settings::{SAMPLE, address, create_folder, save, table, text, written};
 use super::free_ports::free_port;
 use super::member::Member;
 use super::searching::{self, SearchMembers};
@@ -79,7 +79,7 @@ impl Site<'_> {
             program,
             arguments,
             variables: Vec::new(),
-            logs: made(&self.folder.join("logs"))?,
+            logs: create_folder(&self.folder.join("logs"))?,
             address: nowhere,
             health: nowhere,
             server: None,
@@ -226,7 +226,7 @@ impl Site<'_> {
     fn orchestrator(&self, number: usize) -> Result<Member> {
         let (listen, operations) = (free_address()?, free_address()?);
         let name = format!("orchestrator-{number}");
-        let folder = made(&self.folder.join(&name))?;
+        let folder = create_folder(&self.folder.join(&name))?;
         let mut settings: Table = SAMPLE
             .parse()
             .context("the orchestrator's sample is not TOML")?;

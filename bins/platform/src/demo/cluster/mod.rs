@@ -36,7 +36,7 @@ use self::searching::SearchMembers;
 use self::storage::Storage;
 use super::environment::SampleEnvironment;
 use super::ports::Ports;
-use super::settings::made;
+use super::settings::create_folder;
 use super::stop_signal::{POLL_INTERVAL, StopSignal};
 use super::{agents, secrets, terminal, workflow};
 
@@ -66,7 +66,7 @@ pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<
     terminal::line(&format!("settings, data and logs: {}", folder.display()));
     let database = database()?;
     terminal::line(&format!("database       {}", database.describe()));
-    let logs = made(&folder.join("logs"))?;
+    let logs = create_folder(&folder.join("logs"))?;
     let storage = Storage::start(&folder.join("storage"), &logs, settings.tools.as_deref())?;
     terminal::line(&format!("object storage {}", storage.describe()));
     let mut cluster = Cluster::new(settings, &folder, database, storage)?;
@@ -102,11 +102,11 @@ fn database() -> Result<PostgresServer> {
 /// emptied.
 fn emptied(folder: &Path) -> Result<PathBuf> {
     const MARK: &str = "demo-cluster";
-    let own = made(folder)?;
+    let own = create_folder(folder)?;
     let entries = std::fs::read_dir(&own)?.count();
     if own.join(MARK).is_file() {
         std::fs::remove_dir_all(&own)?;
-        made(&own)?;
+        create_folder(&own)?;
     } else if entries > 0 {
         bail!(
             "{} has files of something else; name another folder by `--data`",
@@ -256,7 +256,7 @@ impl Cluster {
     /// Until a signal asks to stop. A process that was killed meanwhile is part of the
     /// demonstration.
     fn stay(&mut self, stop: &StopSignal) -> Result<()> {
-        while !stop.within(POLL_INTERVAL) {
+        while !stop.wait_for(POLL_INTERVAL) {
             self.storage.check_alive()?;
         }
         terminal::line("\nstopping");

@@ -125,7 +125,7 @@ impl SearchMembers {
         let is_found = |answer: &Value| answer.as_array().is_some_and(|hits| !hits.is_empty());
         while !self.answers(NEW_WORD)?.iter().all(is_found) {
             self.check(began, "a new page is not found")?;
-            if stop.within(POLL_INTERVAL) {
+            if stop.wait_for(POLL_INTERVAL) {
                 return Ok(());
             }
         }
@@ -152,7 +152,7 @@ impl SearchMembers {
                 return Ok(Some(found));
             }
             self.check(began, "no indexer publishes, or a searcher has nothing")?;
-            if stop.within(POLL_INTERVAL) {
+            if stop.wait_for(POLL_INTERVAL) {
                 return Ok(None);
             }
         }

@@ -11,7 +11,7 @@ use toml::Table;
 
 use super::super::secrets;
 use super::super::server::Server;
-use super::super::settings::{made, table};
+use super::super::settings::{create_folder, table};
 use super::free_ports::free_port;
 
 /// The program: `cargo install s3s-fs --features binary`.
@@ -39,7 +39,7 @@ impl Storage {
     /// # Errors
     /// When the folder cannot be made, or the server does not start.
     pub(super) fn start(folder: &Path, logs: &Path, tools: Option<&Path>) -> Result<Self> {
-        made(&folder.join(BUCKET))?;
+        create_folder(&folder.join(BUCKET))?;
         let Some(program) = find(tools) else {
             return Ok(Self::Folder(folder.join(BUCKET)));
         };
@@ -112,7 +112,7 @@ impl Storage {
                 ("CLOUDSTORE_SECRET_ACCESS_KEY", secret.clone()),
             ],
             Self::Folder(folder) => {
-                let folder = made(&folder.join(prefix))?;
+                let folder = create_folder(&folder.join(prefix))?;
                 let url = format!("file://{}", folder.display());
                 vec![("SERVICE_SNAPSHOTS", url)]
             }

@@ -145,7 +145,7 @@ fn report(sender: &Sender, deliveries: &[Delivery], tally: Option<Tally>) -> Res
     let Some(mut tally) = tally else {
         return Ok(false);
     };
-    tally.known = sender.known(deliveries)?;
+    tally.known = sender.count_known(deliveries)?;
     terminal::line(&tally.line());
     if !tally.is_whole() {
         bail!("what was accepted is not what has been done: {tally:?}");

@@ -220,7 +220,7 @@ fn end((daemon, proxy): (&Daemon, &Proxy), fault: Fault) -> anyhow::Result<()> {
             daemon.spawn()?;
             daemon.wait_ready()?;
         }
-        Fault::Pause => daemon.go_on(),
+        Fault::Pause => daemon.resume(),
         Fault::Cut | Fault::HalfOpen | Fault::Slow => proxy.set(Weather::Fair),
     }
     Ok(())
