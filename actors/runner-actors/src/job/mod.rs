@@ -228,7 +228,7 @@ async fn machine_of(
         let under_way = admitted(request, log, events).await;
         let taken = request.kept.take(point).await;
         let reason = match taken {
-            Ok((taken, resumed)) => match wanted.take_up(taken, &resumed.checkpoint).await {
+            Ok((taken, resumed)) => match wanted.resume(taken, &resumed.checkpoint).await {
                 Ok(machine) => return Ok((machine, Some(resumed), under_way)),
                 Err(reason) => reason,
             },

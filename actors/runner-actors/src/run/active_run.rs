@@ -130,7 +130,7 @@ impl ActiveRun {
                 } => {
                     self.enter_call(ledger, (job, instance), groups);
                 }
-                Action::Leave { job, instance } => self.calls.detach((job, instance)),
+                Action::Leave { job, instance } => self.calls.release((job, instance)),
                 Action::Start { job, instance } => {
                     if let Some(previous) = self.previous_end(job, instance) {
                         self.recall(ledger, job, instance, previous);

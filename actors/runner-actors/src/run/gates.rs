@@ -228,7 +228,7 @@ impl ActiveRun {
                 Vec::new()
             }
             CallEvent::Superseded => {
-                self.calls.detach(call);
+                self.calls.release(call);
                 self.state.admitted(job, copy, false);
                 Vec::new()
             }

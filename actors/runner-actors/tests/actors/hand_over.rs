@@ -22,8 +22,8 @@ fn playing_slowly(command: &scripted_peers::Command) -> Play {
 /// The role of a process that leads.
 fn leader() -> RoleControl {
     let control = RoleControl::new("127.0.0.1:1");
-    control.with_server(RoleEvent::Took(1));
-    control.with_server(RoleEvent::TreeStarted);
+    control.apply(RoleEvent::Took(1));
+    control.apply(RoleEvent::TreeStarted);
     control
 }
 
@@ -122,7 +122,7 @@ async fn i18_jobs_begin_again_where_nothing_is_handed_over() {
     sleep_until("its step runs", || site.vmm.commands().len() == 1).await;
     drain(&runner, &control, TIMEOUT * 2).await.unwrap();
     // Somebody else has the store by the time that the job ends.
-    control.with_server(RoleEvent::StoreLost);
+    control.apply(RoleEvent::StoreLost);
     site.vmm.end_hanging();
     let record = runner.ended(&first).await;
     assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
@@ -186,8 +186,8 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     assert_eq!(noted(&runner).await, Some(begun));
     // One that waits until none is under way says so before it is followed.
     let control = RoleControl::new("127.0.0.1:1");
-    control.with_server(RoleEvent::Took(2));
-    control.with_server(RoleEvent::TreeStarted);
+    control.apply(RoleEvent::Took(2));
+    control.apply(RoleEvent::TreeStarted);
     sleep_until("the job after it runs to its end", || {
         site.vmm.commands().len() == 2
     })

@@ -306,10 +306,10 @@ async fn taken(shared: &SharedStore, control: &RoleControl) -> Store {
     while began.elapsed() < TEST_TIMEOUT {
         if let Some((store, epoch)) = shared.try_take(|_| true).unwrap() {
             assert_eq!(
-                control.with_server(RoleEvent::Took(epoch)),
+                control.apply(RoleEvent::Took(epoch)),
                 RoleAction::StartTree
             );
-            control.with_server(RoleEvent::TreeStarted);
+            control.apply(RoleEvent::TreeStarted);
             return store;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

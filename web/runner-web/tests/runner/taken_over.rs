@@ -92,7 +92,7 @@ fn i18_a_leader_that_lost_the_store_passes_on_what_it_cannot_answer() {
     let second = beside(&server, "127.0.0.1:2");
     let next = leading(&site, &second, "second");
     let (_, control) = &first;
-    control.with_server(RoleEvent::StoreLost);
+    control.apply(RoleEvent::StoreLost);
     // As the standby of its process sees it.
     let mut seen = second.0.leadership().unwrap();
     seen.address = next.address.to_string();
