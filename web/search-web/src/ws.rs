@@ -77,7 +77,7 @@ pub(crate) async fn ws(
     if !asked.is_some_and(|names| names.split(|byte| *byte == b',').any(is_websocket)) {
         return Err(Problem::upgrade_required());
     }
-    let permit = gate.limit.enter()?;
+    let permit = gate.limit.try_acquire()?;
     let upgraded = || {
         actix_ws::handle_with_protocols(&request, body, &[PROTOCOL]).map_err(|error| {
             Problem::bad_request(format!("this path speaks WebSocket only: {error}"))
