@@ -335,7 +335,7 @@ impl LfsClient {
             return Ok(());
         };
         let target = self.target(upload)?;
-        let mut put = self.led(Request::put(target.url.clone()), &target);
+        let mut put = self.forwarded(Request::put(target.url.clone()), &target);
         let is_typed = |(name, _): &(String, _)| name.eq_ignore_ascii_case("content-type");
         if !target.headers.iter().any(is_typed) {
             put = put.header("content-type", "application/octet-stream");
@@ -346,7 +346,7 @@ impl LfsClient {
             let target = self.target(verify)?;
             let request = Request::post(target.url.clone()).json(object);
             let request = request.header("content-type", MEDIA_TYPE);
-            let request = self.led(request.header("accept", MEDIA_TYPE), &target);
+            let request = self.forwarded(request.header("accept", MEDIA_TYPE), &target);
             self.http.call(request).await?.ok()?;
         }
         Ok(())
@@ -354,7 +354,7 @@ impl LfsClient {
 
     /// With the headers that an action wants; the forge's own address takes the credentials that
     /// its batches took.
-    fn led(&self, mut request: Request, target: &ActionTarget) -> Request {
+    fn forwarded(&self, mut request: Request, target: &ActionTarget) -> Request {
         let mut is_authorized = false;
         for (name, value) in &target.headers {
             is_authorized |= name.eq_ignore_ascii_case("authorization");
@@ -376,7 +376,7 @@ impl LfsClient {
         out: &mut impl Write,
     ) -> Result<(), LfsError> {
         let LfsObject { oid, size } = &download.object;
-        let request = self.led(Request::get(download.target.url.clone()), &download.target);
+        let request = self.forwarded(Request::get(download.target.url.clone()), &download.target);
         let mut streaming = match self.http.open_or_read(request).await? {
             Ok(streaming) => streaming,
             Err(answer) => return Err(answer.into_error().into()),
