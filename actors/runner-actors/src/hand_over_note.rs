@@ -74,9 +74,6 @@ mod tests {
             (Some(asked), Some(begun), None)
         );
         put(&store, 108, asked).await.expect("memory");
-        assert_eq!(
-            (load(7).await, load(8).await),
-            (None, Some(begun))
-        );
+        assert_eq!((load(7).await, load(8).await), (None, Some(begun)));
     }
 }

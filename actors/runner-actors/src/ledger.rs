@@ -9,8 +9,8 @@ use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
 use runner_core::plan::run_context;
-use runner_core::truncation::truncate_reason;
 use runner_core::state::{Conclusion, RunProgress, RunState};
+use runner_core::truncation::truncate_reason;
 use store::{Store, StoreError, WriteTxn};
 use supervision::ChildRef;
 use tokio::sync::watch;

@@ -1,7 +1,7 @@
 //! What is told, recorded and logged of a step of the job.
 
-use runner_core::truncation::{truncate_name, truncate_reason};
 use runner_core::state::{Conclusion, StepEnd};
+use runner_core::truncation::{truncate_name, truncate_reason};
 
 use super::checkpoint::DoneStep;
 use super::frame::{Frame, StepResult};

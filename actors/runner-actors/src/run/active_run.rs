@@ -9,8 +9,8 @@ use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
-use runner_core::truncation::{truncate_labels, truncate_reason};
 use runner_core::state::{Conclusion, RunState};
+use runner_core::truncation::{truncate_labels, truncate_reason};
 use tokio::sync::{mpsc, watch};
 
 use super::calls::CallGroups;

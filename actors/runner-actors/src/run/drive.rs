@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::job_outputs;
-use runner_core::truncation::truncate_reason;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
+use runner_core::truncation::truncate_reason;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 

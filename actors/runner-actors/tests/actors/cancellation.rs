@@ -7,7 +7,7 @@ use runner_actors::messages::CancelRun;
 use runner_core::state::{RunState, StepEnd};
 use scripted_peers::{Misbehaviour, Play};
 
-use crate::harness::{Runner, Site, entries, sleep_until};
+use crate::harness::{Runner, Site, entries, wait_until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -44,7 +44,7 @@ async fn i17_a_run_that_is_being_fetched_ends_when_it_is_cancelled() {
         .start_with(|settings| settings.git.0 = git.display().to_string().into())
         .await;
     let run = runner.run(&site, WORKFLOW).await;
-    sleep_until("git fetches", || begun.exists()).await;
+    wait_until("git fetches", || begun.exists()).await;
     cancel(&runner, &run).await;
     let record = runner.ended(&run).await;
     assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
@@ -64,7 +64,7 @@ async fn i17_a_run_that_is_being_laid_out_ends_when_it_is_cancelled() {
         .start_with(|settings| settings.git.0 = git.display().to_string().into())
         .await;
     let run = runner.run(&site, WORKFLOW).await;
-    sleep_until("git checks out", || begun.exists()).await;
+    wait_until("git checks out", || begun.exists()).await;
     cancel(&runner, &run).await;
     let record = runner.ended(&run).await;
     assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
@@ -72,7 +72,7 @@ async fn i17_a_run_that_is_being_laid_out_ends_when_it_is_cancelled() {
     assert_eq!(site.vmm.ordered(), 0);
     std::fs::write(&go_on, "").unwrap();
     let checkouts = site.data().join("checkouts");
-    sleep_until("what was laid out is gone", || entries(&checkouts) == 0).await;
+    wait_until("what was laid out is gone", || entries(&checkouts) == 0).await;
     let next = runner.run(&site, WORKFLOW).await;
     assert_eq!(runner.ended(&next).await.state, RunState::Succeeded);
     runner.stop().await;
@@ -90,7 +90,7 @@ async fn i17_an_upload_ends_when_its_job_is_cancelled() {
         &format!("    steps:\n{upload}"),
     );
     let run = runner.run(&site, &text).await;
-    sleep_until("the files are asked for", || {
+    wait_until("the files are asked for", || {
         let requests = site.vmm.requests();
         let mut asked = requests.iter();
         asked.any(|one| one.method == "GET" && one.path.ends_with("/files"))

@@ -10,7 +10,7 @@ use runner_actors::messages::CancelRun;
 use runner_core::state::RunState;
 use scripted_peers::Play;
 
-use crate::harness::{REPOSITORY, Runner, Site, entries, sleep_until};
+use crate::harness::{REPOSITORY, Runner, Site, entries, wait_until};
 
 /// A workflow of one job of a group.
 fn workflow(concurrency: &str, number: u32) -> String {
@@ -229,7 +229,7 @@ async fn only_the_first_is_under_way(runner: &Runner, site: &Site, runs: &[Strin
         assert!(record.waits_for_group(), "{record:#?}");
     }
     let checkouts = site.data().join("checkouts");
-    sleep_until("one is laid out", || entries(&checkouts) == 1).await;
+    wait_until("one is laid out", || entries(&checkouts) == 1).await;
     cancel(runner, &runs[1]).await;
     let second = runner.ended(&runs[1]).await;
     assert_eq!(second.state, RunState::Cancelled, "{second:#?}");

@@ -5,7 +5,7 @@ use runner_actors::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, R
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Misbehaviour, Play};
 
-use crate::harness::{REPOSITORY, Site, entries, job, sleep_until, status};
+use crate::harness::{REPOSITORY, Site, entries, job, status, wait_until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -20,11 +20,11 @@ async fn a_run_ends_with_a_record_a_status_and_nothing_left() {
     assert_eq!((record.number, record.attempt), (1, 1));
     assert_eq!(record.jobs[0].conclusion, Some(Conclusion::Success));
     status(&site, &record.sha, "CI / build (push)", "success").await;
-    sleep_until("the checkout is removed", || {
+    wait_until("the checkout is removed", || {
         entries(&site.data().join("checkouts")) == 0
     })
     .await;
-    sleep_until("the VM is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("the VM is given back", || site.vmm.vms().is_empty()).await;
     assert_eq!(runner.view.runs_waiting(), 0);
     runner.stop().await;
 }
@@ -111,7 +111,7 @@ async fn i17_a_job_that_failed_and_was_cancelled_then_is_a_cancelled_one() {
         let commands = site.vmm.commands();
         commands.iter().any(|command| command.script.contains(part))
     };
-    sleep_until("the second step runs", || has("hang")).await;
+    wait_until("the second step runs", || has("hang")).await;
     let cancel = CancelRun {
         run: run.clone(),
         reason: "ada".to_owned(),
@@ -132,7 +132,7 @@ async fn i17_a_job_that_always_runs_goes_on_until_its_end_is_asked_for_again() {
     let runner = site.start().await;
     let text = "name: CI\non: push\njobs:\n  build: {runs-on: x, steps: [{run: make}]}\n  cleanup: {if: always(), runs-on: x, steps: [{run: destroy}]}\n";
     let run = runner.run(&site, text).await;
-    sleep_until("both run", || site.vmm.commands().len() == 2).await;
+    wait_until("both run", || site.vmm.commands().len() == 2).await;
     let cancel = || CancelRun {
         run: run.clone(),
         reason: "ada".to_owned(),
@@ -159,7 +159,7 @@ async fn a_run_that_waits_for_its_machine_is_cancelled_when_asked() {
     site.vmm.plan("POST /vms", Misbehaviour::Hang);
     let runner = site.start().await;
     let run = runner.run(&site, WORKFLOW).await;
-    sleep_until("a VM is asked for", || {
+    wait_until("a VM is asked for", || {
         let requests = site.vmm.requests();
         let mut creations = requests.iter().filter(|request| request.method == "POST");
         creations.any(|request| request.path == "/vms")

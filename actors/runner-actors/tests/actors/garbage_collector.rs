@@ -3,7 +3,7 @@
 use runner_core::state::RunState;
 use scripted_peers::{Misbehaviour, Play};
 
-use crate::harness::{REPOSITORY, Site, entries, sleep_until, status};
+use crate::harness::{REPOSITORY, Site, entries, status, wait_until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -30,7 +30,7 @@ async fn vms_of_ended_jobs_are_given_back_and_others_stay() {
     site.vmm.add_vm("later", &format!("run-{active}-1-7"));
     site.vmm.add_vm("foreign", "run-0190-1-0");
     site.vmm.add_vm("other", "build of somebody else");
-    sleep_until("the left-over VM is given back", || {
+    wait_until("the left-over VM is given back", || {
         !site.vmm.vms().contains(&"left".to_owned())
     })
     .await;
@@ -38,7 +38,7 @@ async fn vms_of_ended_jobs_are_given_back_and_others_stay() {
     for kept in [own.as_str(), "later", "foreign", "other"] {
         assert!(vms.iter().any(|vm| vm == kept), "{kept}: {vms:?}");
     }
-    sleep_until("it is counted", || {
+    wait_until("it is counted", || {
         runner.view.counters().vms_recovered() == 1
     })
     .await;
@@ -55,13 +55,13 @@ async fn a_vm_that_could_not_be_given_back_is_asked_for_as_stuck() {
     let runner = site.start().await;
     let run = runner.run(&site, WORKFLOW).await;
     runner.ended(&run).await;
-    sleep_until("stuck VMs are released", || {
+    wait_until("stuck VMs are released", || {
         let requests = site.vmm.requests();
         let stuck = requests.iter().filter(|one| one.path == "/vms/stuck");
         stuck.count() > 0
     })
     .await;
-    sleep_until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 }
 
@@ -72,12 +72,12 @@ async fn a_manager_that_cannot_be_asked_is_a_trouble_until_it_can() {
         site.vmm.plan("GET /vms", Misbehaviour::Status(503));
     }
     let runner = site.start().await;
-    sleep_until("the trouble is known", || {
+    wait_until("the trouble is known", || {
         runner.view.vmm_trouble().is_some()
     })
     .await;
     site.vmm.forget_plans();
-    sleep_until("the trouble is over", || {
+    wait_until("the trouble is over", || {
         runner.view.vmm_trouble().is_none()
     })
     .await;
@@ -106,7 +106,7 @@ async fn the_oldest_ended_runs_are_forgotten_with_their_logs() {
         runner.ended(&run).await;
         runs.push(run);
     }
-    sleep_until("two logs are left", || {
+    wait_until("two logs are left", || {
         entries(&site.data().join("logs")) == 2
     })
     .await;

@@ -7,7 +7,7 @@ use runner_actors::{DrainNow, DrainWhenIdle, HandOverNote};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::Play;
 
-use crate::harness::{Runner, Site, TIMEOUT, job, sleep_until};
+use crate::harness::{Runner, Site, TIMEOUT, job, wait_until};
 
 /// `b` follows `a`, which takes as long as it is told.
 const TWO_JOBS: &str = "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: slow}]\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -48,7 +48,7 @@ async fn i18_a_hand_over_that_waits_begins_no_job_and_loses_none() {
     let site = Site::playing(playing_slowly);
     let (runner, control) = (site.start().await, leader());
     let first = runner.run(&site, TWO_JOBS).await;
-    sleep_until("its step runs", || site.vmm.commands().len() == 1).await;
+    wait_until("its step runs", || site.vmm.commands().len() == 1).await;
     drain(&runner, &control, TIMEOUT * 2).await.unwrap();
     assert!(runner.view.job_admission().is_closed());
     // Another run is planned, and gets no machine.
@@ -72,7 +72,7 @@ async fn i18_a_hand_over_that_waits_begins_no_job_and_loses_none() {
 
     // The next leader.
     let runner = site.start().await;
-    sleep_until("the job of the other run has a step", || {
+    wait_until("the job of the other run has a step", || {
         site.vmm.commands().len() == 3
     })
     .await;
@@ -89,7 +89,7 @@ async fn i18_jobs_begin_again_where_nobody_asks_for_the_hand_over_any_more() {
     let site = Site::playing(playing_slowly);
     let (runner, control) = (site.start().await, leader());
     let run = runner.run(&site, TWO_JOBS).await;
-    sleep_until("its step runs", || site.vmm.commands().len() == 1).await;
+    wait_until("its step runs", || site.vmm.commands().len() == 1).await;
     drain(&runner, &control, TIMEOUT * 2).await.unwrap();
     let other = runner.run(&site, TWO_JOBS).await;
     let waits = |record: &runner_actors::RunRecord| {
@@ -101,7 +101,7 @@ async fn i18_jobs_begin_again_where_nobody_asks_for_the_hand_over_any_more() {
     let begun = runner.reached(&other, |record| record.jobs[0].vm.is_some());
     assert_eq!(begun.await.jobs[0].reason, None);
     assert!(!is_drained(&control).await);
-    sleep_until("both run", || site.vmm.commands().len() == 2).await;
+    wait_until("both run", || site.vmm.commands().len() == 2).await;
     site.vmm.end_hanging();
     for run in [&run, &other] {
         let record = runner.ended(run).await;
@@ -119,7 +119,7 @@ async fn i18_jobs_begin_again_where_nothing_is_handed_over() {
     assert_eq!(refused, Err(DrainRefusal::NotLeading));
     assert!(!runner.view.job_admission().is_closed());
     let first = runner.run(&site, TWO_JOBS).await;
-    sleep_until("its step runs", || site.vmm.commands().len() == 1).await;
+    wait_until("its step runs", || site.vmm.commands().len() == 1).await;
     drain(&runner, &control, TIMEOUT * 2).await.unwrap();
     // Somebody else has the store by the time that the job ends.
     control.apply(RoleEvent::StoreLost);
@@ -139,7 +139,7 @@ async fn i18_a_job_that_asks_for_a_machine_asks_no_more_when_its_runner_hands_ov
         .plan("POST /vms", scripted_peers::Misbehaviour::Hang);
     let (runner, control) = (site.start().await, leader());
     let run = runner.run(&site, TWO_JOBS).await;
-    sleep_until("it is asked", || {
+    wait_until("it is asked", || {
         site.vmm
             .requests()
             .iter()
@@ -164,7 +164,7 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     let noted = async |runner: &Runner| runner.view.hand_over_of(1).await.unwrap();
     assert_eq!(noted(&runner).await, None);
     runner.run(&site, TWO_JOBS).await;
-    sleep_until("its step runs", || site.vmm.commands().len() == 1).await;
+    wait_until("its step runs", || site.vmm.commands().len() == 1).await;
     drain(&runner, &control, TIMEOUT * 2).await.unwrap();
     // Lost now, it did not hand over.
     assert_eq!(noted(&runner).await, Some(HandOverNote::Asked));
@@ -176,7 +176,7 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     assert_eq!(runner.hand_over.ask(now).await.unwrap(), Ok(1));
     assert!(is_drained(&control).await);
     site.vmm.end_hanging();
-    sleep_until("the job has ended", || {
+    wait_until("the job has ended", || {
         runner.view.job_admission().under_way() == 0
     })
     .await;
@@ -188,7 +188,7 @@ async fn i18_the_next_leader_knows_whether_the_one_before_handed_over() {
     let control = RoleControl::new("127.0.0.1:1");
     control.apply(RoleEvent::Took(2));
     control.apply(RoleEvent::TreeStarted);
-    sleep_until("the job after it runs to its end", || {
+    wait_until("the job after it runs to its end", || {
         site.vmm.commands().len() == 2
     })
     .await;

@@ -270,7 +270,7 @@ impl Runner {
 }
 
 /// Waits until something holds.
-pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < TIMEOUT, "{what}");

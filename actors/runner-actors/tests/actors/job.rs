@@ -3,7 +3,7 @@
 use runner_core::state::{Conclusion, RunState, StepEnd};
 use scripted_peers::Play;
 
-use crate::harness::{REPOSITORY, Site, job, sleep_until, status};
+use crate::harness::{REPOSITORY, Site, job, status, wait_until};
 
 fn workflow(steps: &str) -> String {
     format!("name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}")
@@ -60,7 +60,7 @@ async fn a_machine_that_goes_away_loses_the_job_and_no_code_is_made_up() {
     let record = runner
         .reached(&run, |record| record.state == RunState::Running)
         .await;
-    sleep_until("the step has begun", || site.vmm.commands().len() == 1).await;
+    wait_until("the step has begun", || site.vmm.commands().len() == 1).await;
     site.vmm.remove_vm(record.jobs[0].vm.as_deref().unwrap());
     let record = runner.ended(&run).await;
     assert_eq!(record.state, RunState::Lost, "{record:#?}");
@@ -83,7 +83,7 @@ async fn i17_a_repository_alone_uses_all_there_is() {
     let run = runner
         .run(&site, &format!("name: CI\non: push\njobs:\n{jobs}"))
         .await;
-    sleep_until("two jobs run", || site.vmm.commands().len() == 2).await;
+    wait_until("two jobs run", || site.vmm.commands().len() == 2).await;
     assert_eq!(site.vmm.ordered(), 2, "the third waits");
     let first = runner
         .reached(&run, |record| {
@@ -92,7 +92,7 @@ async fn i17_a_repository_alone_uses_all_there_is() {
         .await;
     let mut vms = first.jobs.iter().filter_map(|job| job.vm.as_deref());
     site.vmm.remove_vm(vms.next_back().unwrap());
-    sleep_until("the third has its turn", || site.vmm.ordered() == 3).await;
+    wait_until("the third has its turn", || site.vmm.ordered() == 3).await;
     runner.stop().await;
 }
 

@@ -8,7 +8,7 @@ use runner_actors::{KeepSettings, VmHostSettings};
 use runner_core::keep::{KeepLimits, SnapshotLimits};
 use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
 
-use crate::harness::{REPOSITORY, Site, sleep_until};
+use crate::harness::{REPOSITORY, Site, wait_until};
 
 const WORKFLOW: &str =
     "on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}, {run: 'fails'}]\n";
@@ -68,12 +68,12 @@ async fn i17_a_kept_vm_is_given_back_at_its_deadline_and_not_before() {
         lists.count()
     };
     let before = asked();
-    sleep_until("the garbage collector has looked", || asked() >= before + 2).await;
+    wait_until("the garbage collector has looked", || asked() >= before + 2).await;
     assert_eq!(site.vmm.vms(), std::slice::from_ref(&vm));
     assert_eq!(runner.view.kept().list(None)[0].left_ms, 1);
 
     NOW.fetch_add(1, Ordering::SeqCst);
-    sleep_until("it is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("it is given back", || site.vmm.vms().is_empty()).await;
     assert!(runner.view.kept().list(None).is_empty());
     let log = runner.log(&run).await;
     assert!(log.contains("its time is over"), "{log}");
@@ -99,7 +99,7 @@ async fn i18_a_kept_vm_is_given_back_where_it_is_once_its_host_has_another_addre
     moved.add_vm(&vm, "somebody");
     let kept = runner.view.kept();
     kept.release(&run, None, "ada").await.unwrap();
-    sleep_until("it is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("it is given back", || site.vmm.vms().is_empty()).await;
     assert_eq!(moved.vms(), [vm], "the other one is not asked");
     runner.stop().await;
 }
@@ -129,7 +129,7 @@ async fn i17_the_budget_refuses_and_a_restart_gives_back() {
     let runner = site
         .start_with(|settings| settings.keep = keep(1, now))
         .await;
-    sleep_until("it is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("it is given back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 }
 
@@ -152,7 +152,7 @@ async fn i17_neither_a_strangers_vm_is_kept_nor_one_that_nobody_asked_for() {
         "{log}"
     );
     assert!(runner.view.kept().list(None).is_empty());
-    sleep_until("it is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("it is given back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 
     let runner = site
@@ -325,7 +325,7 @@ async fn i14_a_vm_that_hangs_holds_up_no_shell_in_another() {
         let (kept, first) = (kept.clone(), first.clone());
         actix_rt::spawn(async move { kept.open(shell(&first, None)).await.map(drop) })
     };
-    sleep_until("the first is asked to go on", || {
+    wait_until("the first is asked to go on", || {
         asked(&site, &hanging, "resume") == 1
     })
     .await;
@@ -356,9 +356,9 @@ async fn i14_whoever_leaves_while_a_shell_opens_leaves_no_vm_running() {
         site.vmm.plan(&resume, Misbehaviour::Status(500));
     }
     let opening = actix_rt::spawn(async move { kept.open(shell(&run, None)).await.map(drop) });
-    sleep_until("it is asked to go on", || asked(&site, &vm, "resume") > 0).await;
+    wait_until("it is asked to go on", || asked(&site, &vm, "resume") > 0).await;
     opening.abort();
-    sleep_until("it stands still again", || {
+    wait_until("it stands still again", || {
         asked(&site, &vm, "pause") > pauses
     })
     .await;

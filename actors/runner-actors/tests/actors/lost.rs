@@ -7,7 +7,7 @@ use runner_actors::messages::CancelRun;
 use runner_core::state::{Conclusion, RunState, StepEnd};
 use scripted_peers::Play;
 
-use crate::harness::{REPOSITORY, Runner, Site, job, sleep_until, status};
+use crate::harness::{REPOSITORY, Runner, Site, job, status, wait_until};
 
 const RERUN_ONCE: &str = "name: CI\non: push\nenv: {ORRERY_RERUN_LOST: 5}\njobs:\n  a:\n    runs-on: x\n    env: {ORRERY_RERUN_LOST: \"${{ 1 }}\"}\n    steps: [{run: first}, {run: second}]\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: third}]\n";
 const PLAIN: &str =
@@ -28,7 +28,7 @@ fn hanging(times: usize) -> impl Fn(&scripted_peers::Command) -> Play + Send + S
 
 /// Waits until `second` has begun for the n-th time, and its run knows of it; gives the VM.
 async fn at_second(site: &Site, runner: &Runner, run: &str, times: usize) -> String {
-    sleep_until("the second step has begun", || {
+    wait_until("the second step has begun", || {
         let commands = site.vmm.commands();
         let seconds = commands.iter().filter(|it| it.script.contains("second"));
         seconds.count() == times
@@ -77,7 +77,7 @@ async fn i17_a_job_whose_vm_goes_away_runs_again_in_another_and_succeeds() {
         log.contains("attempt 2 of 2, the one before was lost"),
         "{log}"
     );
-    sleep_until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 }
 
@@ -91,7 +91,7 @@ async fn i17_a_job_that_is_lost_more_often_than_it_may_is_lost() {
     let second = at_second(&site, &runner, &run, 2).await;
     // Meanwhile the status waits, and says why.
     let sha = runner.record(&run).await.unwrap().sha;
-    sleep_until("the status says so", || {
+    wait_until("the status says so", || {
         let said = site.forge.status(REPOSITORY, &sha, "CI / a (push)");
         said.is_some_and(|it| it.state == "pending" && it.description.contains("attempt 2 of 2"))
     })
@@ -136,7 +136,7 @@ async fn i17_attempts_are_counted_over_restarts_of_the_runner() {
     let restarted = "the runner was restarted while it ran";
     assert_eq!(reasons.collect::<Vec<_>>(), [restarted; 2]);
     status(&site, &record.sha, "CI / a (push)", "failure").await;
-    sleep_until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 }
 
@@ -170,7 +170,7 @@ async fn i17_a_cancelled_run_stays_cancelled_over_a_restart() {
         reason: "ada".to_owned(),
     };
     assert!(runner.coordinator.ask(cancel).await.unwrap());
-    sleep_until("its last step has begun", || site.vmm.commands().len() == 3).await;
+    wait_until("its last step has begun", || site.vmm.commands().len() == 3).await;
     runner.stop().await;
     let runner = site.start_with(|settings| settings.rerun_lost = 2).await;
     let record = runner.ended(&run).await;

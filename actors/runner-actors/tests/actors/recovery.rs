@@ -6,7 +6,7 @@ use scripted_peers::{Failure, Misbehaviour, PlannedFailure, Play, ScriptedVmm};
 use serde_json::Value;
 use store::{Options, ReadRows as _, Row, Store, StoreError, Table};
 
-use crate::harness::{Site, entries, job, sleep_until, status};
+use crate::harness::{Site, entries, job, status, wait_until};
 
 const GRAPH: &str = "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    outputs: {v: \"${{ steps.s.outputs.v }}\"}\n    steps: [{id: s, run: first}]\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: second}]\n  c:\n    needs: [a, b]\n    if: always()\n    runs-on: x\n    steps: [{run: \"third ${{ needs.a.outputs.v }} ${{ needs.b.result }}\"}]\n  d:\n    needs: b\n    runs-on: x\n    steps: [{run: fourth}]\n";
 
@@ -41,7 +41,7 @@ async fn i18_a_lost_job_s_vm_is_not_looked_for_at_another_address_of_its_host() 
     let record = runner.ended(&run).await;
     assert_eq!(job(&record, "a").end, JobEnd::Lost);
     // What follows was run there, and the machines of that are given back.
-    sleep_until("no other is left", || moved.vms() == [vm.as_str()]).await;
+    wait_until("no other is left", || moved.vms() == [vm.as_str()]).await;
     runner.stop().await;
     let deleted = format!("/vms/{vm}");
     let asked = moved.requests();
@@ -54,7 +54,7 @@ async fn a_run_is_taken_up_at_its_jobs_what_had_begun_is_lost_and_the_rest_is_ru
     let site = Site::playing(plays);
     let runner = site.start().await;
     let run = runner.run(&site, GRAPH).await;
-    sleep_until("the second job has begun", || {
+    wait_until("the second job has begun", || {
         site.vmm.commands().len() == 2
     })
     .await;
@@ -104,8 +104,8 @@ async fn a_run_is_taken_up_at_its_jobs_what_had_begun_is_lost_and_the_rest_is_ru
         let context = format!("CI / {context} (push)");
         status(&site, &record.sha, &context, state).await;
     }
-    sleep_until("all VMs are back", || site.vmm.vms().is_empty()).await;
-    sleep_until("the checkout is removed", || {
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("the checkout is removed", || {
         entries(&site.data().join("checkouts")) == 0
     })
     .await;
@@ -120,7 +120,7 @@ async fn i17_a_job_whose_command_was_sent_is_lost_and_not_run_again_in_silence()
     for round in 1..=6 {
         let runner = site.start().await;
         let run = runner.run(&site, ONE).await;
-        sleep_until("the command is sent", || site.vmm.commands().len() == round).await;
+        wait_until("the command is sent", || site.vmm.commands().len() == round).await;
         // Who sends a command has stored before that its step begins.
         let record = runner.record(&run).await.unwrap();
         assert_eq!(record.jobs[0].steps.len(), 1, "round {round}: {record:#?}");
@@ -151,7 +151,7 @@ async fn i17_a_run_that_waits_for_its_machine_is_run_after_any_number_of_restart
     let run = runner.run(&site, GRAPH).await;
     for _ in 0..5 {
         let before = asked();
-        sleep_until("a VM is asked for", || asked() > before).await;
+        wait_until("a VM is asked for", || asked() > before).await;
         runner
             .reached(&run, |record| record.state == RunState::Allocating)
             .await;
@@ -166,7 +166,7 @@ async fn i17_a_run_that_waits_for_its_machine_is_run_after_any_number_of_restart
         "{record:#?}"
     );
     status(&site, &record.sha, "CI / d (push)", "success").await;
-    sleep_until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
     runner.stop().await;
 }
 

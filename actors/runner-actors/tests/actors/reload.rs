@@ -4,7 +4,7 @@ use runner_actors::{RunRecord, VmHostSettings};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Play, ScriptedVmm};
 
-use crate::harness::{Site, sleep_until};
+use crate::harness::{Site, wait_until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -35,10 +35,10 @@ async fn i18_hosts_are_added_and_removed_and_jobs_run_to_their_ends() {
     let run = runner.run(&site, WORKFLOW).await;
     let record = runner.ended(&run).await;
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("east"));
-    sleep_until("the new one is watched", || hosts.list()[0].facts.is_some()).await;
+    wait_until("the new one is watched", || hosts.list()[0].facts.is_some()).await;
     // The garbage collector looks at the new one as well.
     east.add_vm("left", &format!("run-{run}-1-0"));
-    sleep_until("a left-over VM is given back", || east.vms().is_empty()).await;
+    wait_until("a left-over VM is given back", || east.vms().is_empty()).await;
     let shown = hosts.list();
     let shown: Vec<(&str, usize)> = shown
         .iter()
@@ -50,7 +50,7 @@ async fn i18_hosts_are_added_and_removed_and_jobs_run_to_their_ends() {
     site.vmm.end_hanging();
     let record = runner.ended(&slow).await;
     assert_eq!(record.jobs[0].conclusion, Some(Conclusion::Success));
-    sleep_until("its VM is given back", || site.vmm.vms().is_empty()).await;
-    sleep_until("the host is gone", || hosts.list().len() == 1).await;
+    wait_until("its VM is given back", || site.vmm.vms().is_empty()).await;
+    wait_until("the host is gone", || hosts.list().len() == 1).await;
     runner.stop().await;
 }

@@ -5,7 +5,7 @@ use runner_actors::{JobEnd, MachineType, VmHostSettings};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
 
-use crate::harness::{Runner, Site, sleep_until, status};
+use crate::harness::{Runner, Site, status, wait_until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -36,7 +36,7 @@ async fn start(site: &Site, east: &ScriptedVmm) -> Runner {
 
 /// Both hosts have said what is free there.
 async fn known(runner: &Runner, default: u64, east: u64) {
-    sleep_until("the hosts are known", || {
+    wait_until("the hosts are known", || {
         let hosts = runner.view.vm_hosts().list();
         let free = hosts.iter().map(|host| host.facts.as_ref()?.free_mem_mib);
         free.collect::<Vec<_>>() == [Some(default), Some(east)]
@@ -65,7 +65,7 @@ async fn i18_a_job_goes_to_the_host_with_room_and_its_record_says_which() {
     assert_eq!((site.vmm.ordered(), east.ordered()), (0, 1));
     let log = runner.log(&run).await;
     assert!(log.contains("(emulated-vm) on east"), "{log}");
-    sleep_until("its VM is given back there", || east.vms().is_empty()).await;
+    wait_until("its VM is given back there", || east.vms().is_empty()).await;
     runner.stop().await;
 }
 
@@ -118,7 +118,7 @@ async fn i18_a_host_that_refuses_or_fails_does_not_stop_a_job_that_another_can_r
     let (site, east) = (Site::new(), ScriptedVmm::start(|_| Play::exit(0)));
     let runner = start(&site, &east).await;
     for failure in [409, 403, 422, 500, 503] {
-        sleep_until("the first host is asked first", || {
+        wait_until("the first host is asked first", || {
             runner.view.vm_hosts().list()[0].trouble.is_none()
         })
         .await;
@@ -145,13 +145,13 @@ async fn i18_a_host_that_vanishes_costs_its_jobs_and_never_a_status() {
         .await;
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("east"));
     // Before that nothing has happened, and the job would run again.
-    sleep_until("its step runs", || east.commands().len() == 1).await;
+    wait_until("its step runs", || east.commands().len() == 1).await;
     site.vmm.say_room(4096, &["default"]);
     drop(east);
     let record = runner.ended(&run).await;
     assert_eq!(record.jobs[0].end, JobEnd::Lost, "{record:#?}");
     status(&site, &record.sha, "CI / a (push)", "failure").await;
-    sleep_until("it is known", || {
+    wait_until("it is known", || {
         runner.view.vm_hosts().list()[1].trouble.is_some()
     })
     .await;
@@ -235,7 +235,7 @@ async fn i18_a_vm_whose_answer_never_came_is_given_back_while_the_job_runs_elsew
         (&site.vmm, &east)
     };
     other.add_vm("in-vain", &format!("run-{run}-1-0"));
-    sleep_until("the VM that nobody uses is given back", || {
+    wait_until("the VM that nobody uses is given back", || {
         other.vms().is_empty()
     })
     .await;
@@ -260,7 +260,7 @@ async fn i18_a_host_that_says_nothing_holds_no_job_that_another_can_run() {
             });
         })
         .await;
-    sleep_until("the host is found silent", || {
+    wait_until("the host is found silent", || {
         runner.view.vm_hosts().list()[1].trouble.is_some()
     })
     .await;
@@ -286,7 +286,7 @@ async fn i18_a_host_that_falls_silent_while_it_is_asked_for_a_vm_holds_no_job() 
     known(&runner, 4096, 8192).await;
     east.plan("POST /vms", Misbehaviour::Hang);
     let run = runner.run(&site, WORKFLOW).await;
-    sleep_until("the host with more room is asked", || {
+    wait_until("the host with more room is asked", || {
         let asked = |request: &scripted_peers::Recorded| {
             (request.method.as_str(), request.path.as_str()) == ("POST", "/vms")
         };
@@ -314,7 +314,7 @@ async fn i18_a_host_that_says_nothing_holds_up_no_garbage_collection() {
             settings.vm_hosts.insert(0, host);
         })
         .await;
-    sleep_until("the host is found silent", || {
+    wait_until("the host is found silent", || {
         runner.view.vm_hosts().list()[0].trouble.is_some()
     })
     .await;
@@ -325,7 +325,7 @@ async fn i18_a_host_that_says_nothing_holds_up_no_garbage_collection() {
     site.forge
         .remove_status(crate::harness::REPOSITORY, &sha, "CI / a (push)");
     site.vmm.add_vm("left", &format!("run-{run}-1-0"));
-    sleep_until("the left-over VM is given back", || {
+    wait_until("the left-over VM is given back", || {
         !site.vmm.vms().contains(&"left".to_owned())
     })
     .await;

@@ -17,8 +17,8 @@ use super::types::{
 };
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
-use crate::truncation::truncate_name;
 use crate::source_location::SourceLocation;
+use crate::truncation::truncate_name;
 use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Step, Workflow};
 
 /// Makes the plan of a workflow.

@@ -305,10 +305,7 @@ async fn taken(shared: &SharedStore, control: &RoleControl) -> Store {
     let began = Instant::now();
     while began.elapsed() < TEST_TIMEOUT {
         if let Some((store, epoch)) = shared.try_take(|_| true).unwrap() {
-            assert_eq!(
-                control.apply(RoleEvent::Took(epoch)),
-                RoleAction::StartTree
-            );
+            assert_eq!(control.apply(RoleEvent::Took(epoch)), RoleAction::StartTree);
             control.apply(RoleEvent::TreeStarted);
             return store;
         }
