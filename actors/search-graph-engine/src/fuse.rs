@@ -14,7 +14,7 @@ const UNRELATED: f32 = 0.2;
 /// Which part of a word's weight a document has that lacks the word and is so near to it by learnt
 /// vectors: it may say the same in other words.
 #[must_use]
-pub fn said_otherwise(cosine: f32) -> f32 {
+pub fn paraphrase_score(cosine: f32) -> f32 {
     (cosine - UNRELATED).max(0.0)
 }
 
@@ -26,7 +26,7 @@ pub struct Candidate<'k> {
     /// Lexical score (BM25F), 0 where no word matches.
     pub lexical: f32,
     /// What it has in addition for words that it lacks and may [say
-    /// otherwise](said_otherwise).
+    /// otherwise](paraphrase_score).
     pub otherwise: f32,
     /// Cosine to the query by learnt vectors; `None` where the document has none (yet).
     pub learnt: Option<f32>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, said_otherwise};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, paraphrase_score};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SpaceError};
 
@@ -291,8 +291,8 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
 
 #[test]
 fn i16_what_is_said_in_other_words_counts_beside_the_words() {
-    assert_eq!([-0.5, 0.0, 0.2].map(said_otherwise), [0.0; 3]);
-    assert!(said_otherwise(0.6) > said_otherwise(0.4));
+    assert_eq!([-0.5, 0.0, 0.2].map(paraphrase_score), [0.0; 3]);
+    assert!(paraphrase_score(0.6) > paraphrase_score(0.4));
     let candidate = |key, lexical, otherwise| Candidate {
         key,
         lexical,

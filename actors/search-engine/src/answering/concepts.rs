@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use search_core::query::ParsedQuery;
 use search_graph_engine::embedding::ServedQuery;
-use search_graph_engine::fuse::{VectorWeights, said_otherwise};
+use search_graph_engine::fuse::{VectorWeights, paraphrase_score};
 use search_graph_engine::space::ConceptSpace;
 
 use super::candidates::{PooledDocument, add_near, on_one_scale, pooled, ranked};
@@ -105,7 +105,7 @@ impl<'s> ConceptRanker<'s> {
             };
             let said = result.lacks.iter().filter_map(|lacked| {
                 let vector = vectors.get(lacked.term)?.as_ref()?;
-                Some(lacked.weight * said_otherwise(space.cosine(vector, &result.key)?))
+                Some(lacked.weight * paraphrase_score(space.cosine(vector, &result.key)?))
             });
             one.otherwise = said.sum();
         }

@@ -25,7 +25,7 @@ fn of_passages(passages: PassageScore) -> Option<ScorePart> {
 }
 
 /// What a document has for words that it lacks.
-fn said_otherwise(fusion: &Fusion) -> Option<ScorePart> {
+fn paraphrase_part(fusion: &Fusion) -> Option<ScorePart> {
     (fusion.otherwise_part > 0.0).then(|| ScorePart {
         kind: "otherwise".to_owned(),
         note: Some("words that it does not hold, and may say in other words".to_owned()),
@@ -78,7 +78,7 @@ impl<'e> Explainer<'e> {
             for part in &mut parts {
                 part.score *= scale;
             }
-            parts.extend(said_otherwise(fusion));
+            parts.extend(paraphrase_part(fusion));
             parts.push(ScorePart {
                 kind: "concept".to_owned(),
                 term: fusion.concepts.join(", "),

@@ -7,8 +7,16 @@ use tantivy::{DocId, DocSet, TantivyError};
 use super::error::IndexError;
 use super::lexical::{LexicalMatches, Terms};
 use super::pool::Candidate;
-use super::rerank::LackedTerm;
 use super::snapshot::IndexSnapshot;
+
+/// A term that is looked for, where a document does not hold it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LackedTerm {
+    /// Its number among those looked for.
+    pub term: usize,
+    /// What it is worth: its rarity, times how often it was typed.
+    pub weight: f32,
+}
 
 /// The terms that each candidate does not hold, numbered among those of the query that rank. Terms
 /// that no document holds are not among them: nothing is known of what they mean.

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
-use super::lacked::lacked_terms;
+use super::lacked::{LackedTerm, lacked_terms};
 use super::lexical::LexicalMatches;
 use super::pool::Candidate;
 use super::records::RecordReader;
@@ -39,15 +39,6 @@ pub struct LexicalResult {
     pub length: u32,
     /// The terms looked for that it does not hold.
     pub lacks: Vec<LackedTerm>,
-}
-
-/// A term that is looked for, where a document does not hold it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LackedTerm {
-    /// Its number among those looked for.
-    pub term: usize,
-    /// What it is worth: its rarity, times how often it was typed.
-    pub weight: f32,
 }
 
 /// By what the nearness of a document to a query was measured.

@@ -1,6 +1,7 @@
 //! Keeping an index in step with real folders, and excerpts from them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod defining;
 mod excerpts;
 mod long;
 mod real;

@@ -28,7 +28,7 @@ use search_engine::index::{
 use search_graph_engine::embedding::{
     DocumentEmbedding, Embedding, EmbeddingIndex, EmbeddingModel,
 };
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, said_otherwise};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, paraphrase_score};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
@@ -301,14 +301,14 @@ struct ByVectors<'s> {
 
 impl ByVectors<'_> {
     /// What each result has for terms that it lacks.
-    fn said_otherwise(&self, terms: &[(&str, u32)], results: &[LexicalResult]) -> Vec<f32> {
+    fn paraphrase_scores(&self, terms: &[(&str, u32)], results: &[LexicalResult]) -> Vec<f32> {
         let Some(space) = self.space.filter(|_| self.model.is_none()) else {
             return vec![0.0; results.len()];
         };
         let vectors = space.term_vectors(terms.iter().map(|(term, _)| *term));
         let of_term = |lacked: &LackedTerm, key: &str| {
             let cosine = space.cosine(vectors[lacked.term].as_ref()?, key)?;
-            Some(lacked.weight * said_otherwise(cosine))
+            Some(lacked.weight * paraphrase_score(cosine))
         };
         let of_result = |result: &LexicalResult| {
             let lacks = result.lacks.iter();
@@ -337,7 +337,7 @@ impl Reranker for ByVectors<'_> {
         }
         let lexical = results
             .iter()
-            .zip(self.said_otherwise(terms, results))
+            .zip(self.paraphrase_scores(terms, results))
             .map(|(one, otherwise)| (one.key.as_str(), one.score, otherwise));
         let mut known: Vec<(&str, f32, f32)> = lexical.collect();
         let mut found: HashSet<&str> = known.iter().map(|(key, ..)| *key).collect();
