@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use runner_core::state::RunState;
 use scripted_peers::{Play, Recorded};
 
-use harness::{Site, until};
+use harness::{Site, wait_until};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -83,7 +83,7 @@ async fn measure(jobs: usize, slots: usize) -> Waits {
     println!("a run: {} ms", begun.elapsed().as_millis());
     assert_eq!(record.state, RunState::Succeeded, "{:?}", record.reason);
     assert_eq!(record.jobs.len(), jobs);
-    until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    wait_until("all VMs are back", || site.vmm.vms().is_empty()).await;
     let waits = waits(&site.vmm.requests(), slots);
     assert_eq!(waits.asked.len(), jobs - slots);
     runner.stop().await;

@@ -155,6 +155,18 @@ pub(crate) fn alive(token: &str) -> Vec<String> {
     found
 }
 
+/// Waits until so many `sleep`s of a token run.
+pub(crate) fn wait_for_sleeps(token: &str, count: usize) {
+    let is_sleep = |line: &&String| line.starts_with("sleep ");
+    for _ in 0..3000 {
+        if alive(token).iter().filter(is_sleep).count() == count {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("{count} of {token} do not run: {:?}", alive(token));
+}
+
 /// Waits until the script has written `word`.
 pub(crate) fn wait_for_output(log: &Path, word: &str) {
     let mut reader = LogReader::new(log, 0);

@@ -8,7 +8,7 @@ use orchestrator_engine::process::{
     end_previous_run,
 };
 
-use crate::support::{ProcessTestBed, alive, limits, text, wait_for_output};
+use crate::support::{ProcessTestBed, alive, limits, text, wait_for_output, wait_for_sleeps};
 
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -128,6 +128,8 @@ fn t4_copied_run_ids_end_nobody_else() {
                 agent.run()
             });
             wait_for_output(&hostile_log, "ready");
+            // One that is started only after the victim's run was ended is nobody's without a wall.
+            wait_for_sleeps(&token, 41);
             std::fs::write(test_bed.folder.path().join("go"), "").unwrap();
             let ended = victim.join().unwrap();
             stopper.recv().unwrap().stop(StopCause::Cancelled);

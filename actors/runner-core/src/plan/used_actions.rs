@@ -146,7 +146,10 @@ impl StepPlanner<'_> {
                 let why = self.absent(&reference, need, reason);
                 Ok(self.unusable(used, why))
             }
-            (found, _) => Ok(self.refuse_missing(used, missing, found.and_then(Result::err))),
+            (found, _) => {
+                let absent = found.and_then(Result::err);
+                Ok(self.refuse_missing(used, missing, absent.as_deref()))
+            }
         }
     }
 
@@ -156,10 +159,10 @@ impl StepPlanner<'_> {
         &mut self,
         used: StepUse<'_>,
         missing: Vec<(Need, String)>,
-        absent: Option<String>,
+        absent: Option<&str>,
     ) -> StepKind {
         for (need, mut reason) in missing {
-            if let Some(absent) = &absent {
+            if let Some(absent) = absent {
                 reason += "; the original would do it, but ";
                 reason += absent;
             }
