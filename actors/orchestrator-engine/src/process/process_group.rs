@@ -66,6 +66,9 @@ pub(super) struct ProcessGroup {
     /// Those of it that are known by their environment only, which anybody can copy: ended with the
     /// run, not counted.
     claimed: HashSet<Identity>,
+    /// Those that are younger than the run and showed another environment: a process that starts
+    /// another program may take on this one's.
+    strangers: HashSet<Identity>,
     /// Living processes of which that could not be told, and since when.
     doubtful: HashMap<Identity, Instant>,
 }
@@ -90,6 +93,7 @@ impl ProcessGroup {
             leader: None,
             known: HashMap::new(),
             claimed: HashSet::new(),
+            strangers: HashSet::new(),
             doubtful: HashMap::new(),
         }
     }
@@ -195,14 +199,19 @@ impl ProcessGroup {
         if self.leader.as_ref().is_some_and(led) {
             return Some(true);
         }
-        // A fork has its parent's environment from its first moment, so one look that sees one is
-        // enough.
+        // A fork has its parent's environment from its first moment: one look is enough until the
+        // run ends.
         if known.is_some() || self.cgroup.is_some() || row.pid == rustix::process::getpid() {
             return Some(false);
         }
         let carries = proc_table::has_variable(row, &self.assignment);
-        if carries == Some(true) {
-            self.claimed.insert(identity(row));
+        let is_younger = |leader: &ProcessRow| row.started >= leader.started;
+        match carries {
+            Some(true) => _ = self.claimed.insert(identity(row)),
+            Some(false) if self.leader.as_ref().is_none_or(is_younger) => {
+                self.strangers.insert(identity(row));
+            }
+            _ => {}
         }
         carries
     }
@@ -262,6 +271,7 @@ impl ProcessGroup {
         let alive: HashSet<Identity> = table.iter().map(identity).collect();
         self.known.retain(|identity, _| alive.contains(identity));
         self.claimed.retain(|identity| alive.contains(identity));
+        self.strangers.retain(|identity| alive.contains(identity));
         let known = &self.known;
         self.doubtful
             .retain(|identity, _| alive.contains(identity) && !known.contains_key(identity));
@@ -293,7 +303,20 @@ impl ProcessGroup {
         match &self.cgroup {
             Some(cgroup) => !cgroup.is_populated() && self.everything().is_empty(),
             None if self.namespace => self.everything().is_empty(),
-            None => (0..EMPTY_SCANS).all(|_| self.scan().is_empty() && !self.is_in_doubt()),
+            None => (0..EMPTY_SCANS).all(|_| {
+                self.look_at_strangers_again();
+                self.scan().is_empty() && !self.is_in_doubt()
+            }),
+        }
+    }
+
+    /// The next scan reads the environments of strangers anew: one that was seen between its fork
+    /// and its program may carry this run's variable by now.
+    fn look_at_strangers_again(&mut self) {
+        for identity in self.strangers.drain() {
+            if self.known.get(&identity) == Some(&false) {
+                self.known.remove(&identity);
+            }
         }
     }
 
@@ -344,5 +367,35 @@ fn send(row: &ProcessRow, signal: Signal) {
     // The handle names whoever has the id now; the table tells whether that is still the same.
     if proc_table::row(row.pid).is_some_and(|now| now.started == row.started) {
         let _ = rustix::process::pidfd_send_signal(&handle, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use super::ProcessGroup;
+
+    #[test]
+    fn i18_a_process_that_takes_on_the_run_s_variable_after_a_scan_is_found_at_its_end() {
+        let run = "01a22de0-late-variable";
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", &format!("read go; ORCH_RUN_ID={run} exec sleep 300")])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut group = ProcessGroup::previous(None, run);
+        assert!(group.scan().is_empty());
+        let mut input = shell.stdin.take().expect("a pipe");
+        input.write_all(b"go\n").expect("is read");
+        let program = format!("/proc/{}/comm", shell.id());
+        while std::fs::read_to_string(&program).expect("it lives") != "sleep\n" {
+            std::thread::yield_now();
+        }
+        let is_empty = group.is_empty();
+        shell.kill().expect("it lives");
+        shell.wait().expect("it ends");
+        assert!(!is_empty, "what carries the run's variable is of the run");
     }
 }
