@@ -1,8 +1,7 @@
 //! Called workflows: with a matrix their jobs run, are named and kept in the record; one call of a
 //! concurrency group at a time; approvals of their jobs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use runner_actors::messages::{CancelRun, ReviewRun};
 use runner_actors::{
@@ -12,6 +11,7 @@ use runner_core::protection::{ProtectionRules, Verdict};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::Play;
 
+use crate::concurrency::hanging_site;
 use crate::harness::{REPOSITORY, Runner, Site, job, status};
 
 const INNER: &str = "on: {workflow_call: {inputs: {os: {type: string, required: true}}}}
@@ -151,15 +151,8 @@ async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group
 /// waited for whoever had it.
 #[actix_rt::test]
 async fn i17_a_call_that_ended_does_not_ask_for_its_group_after_a_restart() {
-    let hangs = Arc::new(AtomicBool::new(false));
-    let still = Arc::clone(&hangs);
-    let site = Site::playing(move |command| {
-        let deploys = command.script.contains("deploy");
-        match deploys && still.load(Ordering::SeqCst) {
-            true => Play::hang(),
-            false => Play::exit(0),
-        }
-    });
+    let (site, hangs) = hanging_site();
+    hangs.store(false, Ordering::SeqCst);
     let inner =
         "on: workflow_call\nconcurrency: deploy\njobs: {a: {runs-on: x, steps: [{run: deploy}]}}\n";
     site.write_workflow("inner.yml", inner);

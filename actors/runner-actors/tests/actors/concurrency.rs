@@ -208,7 +208,7 @@ async fn waiting_jobs(runner: &Runner, site: &Site, concurrency: &str, count: u3
 }
 
 /// Everything hangs that deploys for the first time.
-fn hanging_site() -> (Site, Arc<AtomicBool>) {
+pub(crate) fn hanging_site() -> (Site, Arc<AtomicBool>) {
     let hangs = Arc::new(AtomicBool::new(true));
     let still = Arc::clone(&hangs);
     let site = Site::playing(move |command| {
