@@ -2,13 +2,14 @@
 //! its shape.
 //!
 //! `cargo bench -p search-actors --bench code -- FOLDER [--misses] [--only NAME,…] [--results FILE]
-//! [--minilm] [--keep FOLDER]`
+//! [--minilm] [--keep FOLDER] [--scope folder|tree]`
 //!
 //! FOLDER holds `repos.json`, `annotations/NAME.json` and the checkouts in `repos/NAME`;
 //! repositories without annotations or a checkout are left out. Each is indexed twice by the actors
-//! of the search server: only the folder that the benchmark names, and the whole tree. nDCG@10 over
-//! files, each of those that answer counting alike, as the mean over queries; and recall: the share
-//! of those files that is among the passages of an answer to a program, of 1,000 tokens.
+//! of the search server: only the folder that the benchmark names, and the whole tree; `--scope` has
+//! one of them alone. nDCG@10 over files, each of those that answer counting alike, as the mean over
+//! queries; and recall: the share of those files that is among the passages of an answer to a
+//! program, of 1,000 tokens.
 //! `--results` writes a line of JSON a query: its results, and what their scores are made of. With
 //! `--minilm` the role has an embedding model, that of the folder that `ORRERY_MINILM` names; what
 //! it makes is kept below the folder of `--keep` for the next run.
@@ -55,6 +56,14 @@ enum Scope {
 impl Scope {
     const ALL: [Self; 2] = [Self::Folder, Self::Tree];
 
+    /// The value of `--scope`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Tree => "tree",
+        }
+    }
+
     const fn title(self) -> &'static str {
         match self {
             Self::Folder => "the benchmark's folder",
@@ -85,13 +94,14 @@ struct Options {
     results: Option<PathBuf>,
     model: Option<PathBuf>,
     keep: Option<PathBuf>,
+    scope: Option<Scope>,
 }
 
 fn main() {
     let options = options();
     let Some(folder) = &options.folder else {
         println!(
-            "usage: code FOLDER [--misses] [--only NAME,…] [--results FILE] [--minilm] [--keep FOLDER]"
+            "usage: code FOLDER [--misses] [--only NAME,…] [--results FILE] [--minilm] [--keep FOLDER] [--scope folder|tree]"
         );
         return;
     };
@@ -105,6 +115,10 @@ fn main() {
         left_out: 0,
         model: options.model,
         keep: options.keep,
+        scopes: Scope::ALL
+            .into_iter()
+            .filter(|scope| options.scope.is_none_or(|only| only == *scope))
+            .collect(),
     };
     let listed = fs::read_to_string(folder.join("repos.json"));
     let listed = listed.expect("the folder has a repos.json");
@@ -129,6 +143,11 @@ fn options() -> Options {
             }
             "--minilm" => options.model = Some(minilm()),
             "--keep" => options.keep = arguments.next().map(PathBuf::from),
+            "--scope" => {
+                let name = arguments.next().unwrap_or_default();
+                let scope = Scope::ALL.into_iter().find(|scope| scope.name() == name);
+                options.scope = Some(scope.expect("--scope is folder or tree"));
+            }
             "--results" => options.results = arguments.next().map(PathBuf::from),
             _ => options.folder = Some(argument.into()),
         }
@@ -146,6 +165,8 @@ struct Run {
     model: Option<PathBuf>,
     /// Where what is indexed, learnt and embedded is kept.
     keep: Option<PathBuf>,
+    /// What is searched of each repository.
+    scopes: Vec<Scope>,
 }
 
 impl Run {
@@ -158,7 +179,7 @@ impl Run {
             return;
         };
         let tasks = tasks(&annotations).expect("annotations have the benchmark's shape");
-        for scope in Scope::ALL {
+        for scope in self.scopes.clone() {
             let (place, root) = match scope {
                 Scope::Folder => (checkout.join(&repository.benchmark_root), ""),
                 Scope::Tree => (checkout.clone(), repository.benchmark_root.as_str()),
@@ -196,7 +217,7 @@ impl Run {
         for task in tasks {
             let right = task.right(root, &keys);
             if right.is_empty() {
-                self.left_out += usize::from(scope == Scope::Tree);
+                self.left_out += usize::from(self.scopes.last() == Some(&scope));
                 continue;
             }
             for function in FUNCTIONS {
@@ -267,10 +288,10 @@ impl Run {
         println!(
             "{} repositories, {} queries; {} left out: none of their files is there",
             repositories.len(),
-            self.judged.len() / FUNCTIONS.len() / Scope::ALL.len(),
+            self.judged.len() / FUNCTIONS.len() / self.scopes.len(),
             self.left_out
         );
-        for scope in Scope::ALL {
+        for &scope in &self.scopes {
             print!("\n{:28} {:>8}", scope.title(), "nDCG@10");
             for category in Category::ALL {
                 print!(" {:>13}", category.as_str());
@@ -288,10 +309,14 @@ impl Run {
                 println!(" {:>22}", format!("{recall:.4} (of {tokens:.0})"));
             }
         }
-        println!("\n{:28} {:>17} {:>17}", "by repository", "folder", "tree");
+        print!("\n{:28}", "by repository");
+        for scope in &self.scopes {
+            print!(" {:>17}", scope.name());
+        }
+        println!();
         for name in repositories {
             print!("  {name:26}");
-            for scope in Scope::ALL {
+            for &scope in &self.scopes {
                 for function in FUNCTIONS {
                     let of = |one: &&Judged| one.scope == scope && one.function == function;
                     print!(

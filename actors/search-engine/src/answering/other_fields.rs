@@ -22,6 +22,12 @@ const ENDINGS: [(&str, &str); 18] = [
     ("yaml", "yml"),
 ];
 
+/// Endings that are asked for as `type:html`; with other values it is text, as `type:string` is.
+const TYPES: [&str; 20] = [
+    "c", "cpp", "css", "csv", "docx", "go", "html", "java", "js", "json", "md", "org", "pdf", "py",
+    "rb", "rs", "toml", "ts", "txt", "yml",
+];
+
 /// What a person is told of a word like this; none of any other.
 pub(super) fn of_other_engine(word: &str) -> Option<String> {
     let (field, value) = word.trim_start_matches('-').split_once(':')?;
@@ -41,7 +47,10 @@ pub(super) fn of_other_engine(word: &str) -> Option<String> {
                 known.map_or(folded.as_str(), |(_, ending)| ending)
             )
         }
-        "ext" | "extension" | "filetype" => format!("path:*.{}", value.trim_start_matches('.')),
+        "type" if !TYPES.contains(&value) => return None,
+        "ext" | "extension" | "filetype" | "type" => {
+            format!("path:*.{}", value.trim_start_matches('.'))
+        }
         "file" | "filename" => format!("path:{value}"),
         "symbol" | "sym" => format!("kind:function {value}"),
         "repo" | "repository" => format!("source:{value}"),
@@ -62,6 +71,7 @@ mod tests {
             ("lang:Rust", "path:*.rs"),
             ("-lang:go", "path:*.go"),
             ("ext:.md", "path:*.md"),
+            ("type:html", "path:*.html"),
             ("file:Cargo.toml", "path:Cargo.toml"),
             ("symbol:parse_query", "kind:function parse_query"),
             ("repo:orrery", "source:orrery"),
@@ -76,6 +86,7 @@ mod tests {
             "a:b",
             "file::open",
             "rust",
+            "type:string",
         ] {
             assert_eq!(of_other_engine(word), None, "{word}");
         }
