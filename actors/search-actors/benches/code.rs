@@ -6,9 +6,9 @@
 //!
 //! FOLDER holds `repos.json`, `annotations/NAME.json` and the checkouts in `repos/NAME`;
 //! repositories without annotations or a checkout are left out. Each is indexed twice by the actors
-//! of the search server: only the folder that the benchmark names, and the whole tree; `--scope` has
-//! one of them alone. nDCG@10 over files, each of those that answer counting alike, as the mean over
-//! queries; and recall: the share of those files that is among the passages of an answer to a
+//! of the search server: only the folder that the benchmark names, and the whole tree; `--scope`
+//! has one of them alone. nDCG@10 over files, each of those that answer counting alike, as the mean
+//! over queries; and recall: the share of those files that is among the passages of an answer to a
 //! program, of 1,000 tokens.
 //! `--results` writes a line of JSON a query: its results, and what their scores are made of. With
 //! `--minilm` the role has an embedding model, that of the folder that `ORRERY_MINILM` names; what
