@@ -5,6 +5,8 @@ mod help;
 mod programs;
 mod settings;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -73,6 +75,28 @@ pub(crate) fn build_api(project: &Project) -> Result<()> {
     let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
     // RUSTDOCFLAGS is not part of what makes cargo build dependencies again.
     shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// What rustdoc is called by to check without writing pages: each crate's would be sorted into one
+/// search index, which takes longer than all checks. The flag is unstable; as a variable of cargo's
+/// own, what makes the stable compiler take it would build dependencies again.
+const CHECKING_RUSTDOC: &str = "#!/bin/sh\n\
+                                RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\" -Z unstable-options --check\n";
+
+/// Fails where rustdoc warns; writes no pages.
+///
+/// # Errors
+/// When rustdoc finds something wrong.
+pub(crate) fn check_api(project: &Project) -> Result<()> {
+    let rustdoc = project.target()?.join("xtask-rustdoc");
+    std::fs::write(&rustdoc, CHECKING_RUSTDOC)
+        .and_then(|()| std::fs::set_permissions(&rustdoc, Permissions::from_mode(0o755)))
+        .with_context(|| format!("{} cannot be written", rustdoc.display()))?;
+    let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
+    shell::run(
+        doc.env("RUSTDOCFLAGS", "-D warnings")
+            .env("RUSTDOC", rustdoc),
+    )
 }
 
 /// Writes docs/BENCHMARKS.md from the records.

@@ -160,7 +160,7 @@ pub(super) fn doctest(setting: &Setting<'_>) -> StepReport {
 /// Generated pages are what their sources give, and rustdoc has no warning.
 pub(super) fn check_docs(setting: &Setting<'_>) -> StepReport {
     docs::check(setting.project)?;
-    docs::build_api(setting.project)?;
+    docs::check_api(setting.project)?;
     passed()
 }
 
