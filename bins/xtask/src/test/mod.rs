@@ -2,6 +2,7 @@
 //! summary.
 
 mod at_once;
+mod busy;
 mod checks;
 mod counts;
 mod plan;
@@ -20,6 +21,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use self::busy::Ticks;
 use self::counts::Counts;
 use self::setting::Setting;
 use self::steps::{STEPS, Step};
@@ -63,11 +65,12 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     slowest::forget(project)?;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let setting = Setting::new(project, options.fuzz_seconds, options.browser || is_ci);
-    let start = Instant::now();
+    let (start, ticks) = (Instant::now(), Ticks::now());
     let rows = schedule::run(&chosen, &setting);
     terminal::heading("summary");
     let seconds = start.elapsed().as_secs_f64();
-    terminal::line(summary::table(&rows, seconds).trim_end());
+    let busy = Ticks::busy_since(ticks);
+    terminal::line(summary::table(&rows, seconds, busy).trim_end());
     let failed: Vec<&str> = rows
         .iter()
         .filter(|row| row.failed())

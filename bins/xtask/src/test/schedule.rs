@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use super::busy::Ticks;
 use super::counts::Counts;
 use super::plan;
 use super::setting::Setting;
@@ -92,6 +93,7 @@ fn run_apart(step: &Step, setting: &Setting<'_>) -> Row {
             counts: Counts::default(),
             outcome: StepResult::Failed("it panicked".to_owned()),
             seconds: start.elapsed().as_secs_f64(),
+            busy: None,
         };
         terminal::line(&format!("━━ {}", row.verdict()));
         row
@@ -100,7 +102,7 @@ fn run_apart(step: &Step, setting: &Setting<'_>) -> Row {
 
 fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
     terminal::heading(&format!("{}: {}", step.name, step.about));
-    let start = Instant::now();
+    let (start, ticks) = (Instant::now(), Ticks::now());
     let (counts, outcome) = match (step.run)(setting) {
         Ok(done) => done,
         Err(error) => (Counts::default(), StepResult::Failed(format!("{error:#}"))),
@@ -110,6 +112,7 @@ fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
         counts,
         outcome,
         seconds: start.elapsed().as_secs_f64(),
+        busy: Ticks::busy_since(ticks),
     };
     terminal::line(&format!("━━ {}", row.verdict()));
     row
