@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Where one task's threads, and the programs they start, print to.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    place: Arc<Mutex<Place>>,
+    destination: Arc<Mutex<Destination>>,
 }
 
 /// Where a text goes.
 #[derive(Debug)]
-enum Place {
+enum Destination {
     /// To the terminal, as it comes.
     Terminal,
     /// Here, until the terminal is free.
@@ -22,24 +22,31 @@ enum Place {
 impl Output {
     /// One that keeps everything for now.
     pub(crate) fn kept() -> Self {
-        let place = Arc::new(Mutex::new(Place::Kept(Vec::new())));
-        Self { place }
+        let destination = Arc::new(Mutex::new(Destination::Kept(Vec::new())));
+        Self { destination }
     }
 
     /// Prints what was kept, and from now on everything as it comes.
     pub(crate) fn show(&self) {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Place::Kept(text) = std::mem::replace(&mut *place, Place::Terminal) {
+        let mut destination = self
+            .destination
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Destination::Kept(text) = std::mem::replace(&mut *destination, Destination::Terminal)
+        {
             print(&text);
         }
     }
 
     /// Prints or keeps the text.
     pub(crate) fn write(&self, text: &[u8]) {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *place {
-            Place::Terminal => print(text),
-            Place::Kept(kept) => kept.extend_from_slice(text),
+        let mut destination = self
+            .destination
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &mut *destination {
+            Destination::Terminal => print(text),
+            Destination::Kept(kept) => kept.extend_from_slice(text),
         }
     }
 }
@@ -60,9 +67,9 @@ mod tests {
         let same = output.clone();
         output.write(b"one\n");
         same.write(b"two\n");
-        let kept = |output: &Output| match &*output.place.lock().expect("not poisoned") {
-            Place::Kept(text) => Some(String::from_utf8(text.clone()).expect("UTF-8")),
-            Place::Terminal => None,
+        let kept = |output: &Output| match &*output.destination.lock().expect("not poisoned") {
+            Destination::Kept(text) => Some(String::from_utf8(text.clone()).expect("UTF-8")),
+            Destination::Terminal => None,
         };
         assert_eq!(kept(&output).as_deref(), Some("one\ntwo\n"));
         output.show();

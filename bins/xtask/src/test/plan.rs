@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    fn usual() -> Vec<&'static Step> {
+    fn default_steps() -> Vec<&'static Step> {
         STEPS.iter().filter(|step| !step.on_request).collect()
     }
 
@@ -65,7 +65,7 @@ mod tests {
             _ => 20,
         };
         assert_eq!(
-            simulate(usual(), seconds),
+            simulate(default_steps(), seconds),
             [
                 "0 tools ",
                 "0 clippy tools",
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn i14_every_step_begins_whatever_the_others_take_and_whoever_is_left_out() {
         for left_out in STEPS.iter().map(|step| step.name).chain([""]) {
-            let chosen: Vec<&Step> = usual()
+            let chosen: Vec<&Step> = default_steps()
                 .into_iter()
                 .filter(|step| step.name != left_out)
                 .collect();
