@@ -60,6 +60,18 @@ pub(crate) fn targets(project: &Project) -> Result<Vec<String>> {
     target_names(&text)
 }
 
+/// Builds all targets; returns the tool that runs them.
+///
+/// # Errors
+/// When the tool cannot be installed or a target does not build.
+pub(crate) fn build_targets(project: &Project) -> Result<PathBuf> {
+    let tool = install::cargo_tool(project, "cargo-fuzz")?;
+    // libFuzzer is C++ and is built from source.
+    install::program(&["c++", "g++", "clang++"], "g++")?;
+    shell::run(&mut cargo_fuzz(project, &tool, "build"))?;
+    Ok(tool)
+}
+
 /// Builds all targets once, then runs those given; returns those that an input broke.
 ///
 /// # Errors
@@ -69,11 +81,8 @@ pub(crate) fn run_targets(
     targets: &[String],
     seconds: u32,
 ) -> Result<Vec<String>> {
-    let tool = install::cargo_tool(project, "cargo-fuzz")?;
-    // libFuzzer is C++ and is built from source.
-    install::program(&["c++", "g++", "clang++"], "g++")?;
     // Apart from the runs, so that a target that does not build is not taken for a broken one.
-    shell::run(&mut cargo_fuzz(project, &tool, "build"))?;
+    let tool = build_targets(project)?;
     if seconds >= WATCHED {
         let mut broken = Vec::new();
         for target in targets {
@@ -98,7 +107,9 @@ fn run_beside(commands: Vec<(String, Command)>, at_once: usize) -> Result<Vec<St
     let order: Vec<String> = commands.iter().map(|(name, _)| name.clone()).collect();
     let waiting = Mutex::new(commands.into_iter());
     let next = || waiting.lock().ok()?.next();
+    let output = terminal::output();
     let work = || -> Result<Vec<String>> {
+        terminal::print_to(output.clone());
         let mut failed = Vec::new();
         while let Some((name, mut command)) = next() {
             let finished = shell::quiet(&mut command)?;

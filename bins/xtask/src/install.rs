@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -236,12 +236,16 @@ fn may_install() -> bool {
     shell::which("apt-get").is_some() && is_root()
 }
 
-/// Installs Debian packages; the lists of the registry are read once.
+/// Installs Debian packages; the lists of the registry are read once. Whoever comes second waits:
+/// apt would fail.
 fn install(packages: &[&str]) -> Result<()> {
-    static ARE_LISTS_READ: OnceLock<()> = OnceLock::new();
-    if ARE_LISTS_READ.get().is_none() {
+    static ARE_LISTS_READ: Mutex<bool> = Mutex::new(false);
+    let mut are_lists_read = ARE_LISTS_READ
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if !*are_lists_read {
         shell::run(&mut apt(&["update", "--quiet"]))?;
-        ARE_LISTS_READ.get_or_init(|| ());
+        *are_lists_read = true;
     }
     let arguments = ["install", "--yes", "--quiet", "--no-install-recommends"];
     shell::run(apt(&arguments).args(packages))

@@ -6,6 +6,7 @@ mod docs;
 mod fuzz;
 mod install;
 mod install_test;
+mod output;
 mod prerequisites;
 mod project;
 mod search_prerequisites;

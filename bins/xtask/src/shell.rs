@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::output::Output;
 use crate::terminal;
 
 /// What a program left behind.
@@ -114,32 +117,66 @@ pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
         .stderr
         .take()
         .context("standard error was not piped")?;
-    let err = thread::spawn(move || pass_on(err, std::io::stderr()));
-    let out = pass_on(out, std::io::stdout());
+    let output = terminal::output();
+    let (out, err) = match &output {
+        Some(output) => {
+            let other = output.clone();
+            let err = thread::spawn(move || pass_on(err, |line| other.write(line)));
+            (pass_on(out, |line| output.write(line)), err)
+        }
+        None => {
+            let err = thread::spawn(move || pass_on(err, to(std::io::stderr())));
+            (pass_on(out, to(std::io::stdout())), err)
+        }
+    };
     let err = err.join().unwrap_or_default();
-    let status = child
-        .wait()
-        .context("the program could not be waited for")?;
     Ok(Finished {
-        status,
+        status: wait(child)?,
         out: without_colours(&out),
         err: without_colours(&err),
     })
 }
 
-/// Runs the command with this terminal; an exit other than 0 is an error.
+/// Runs the command with this terminal, or to where this thread prints; an exit other than 0 is an
+/// error.
 ///
 /// # Errors
 /// When the program cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     terminal::line(&format!("$ {}", shown(command)));
-    let status = start(command)?
-        .wait()
-        .context("the program could not be waited for")?;
+    let status = match terminal::output() {
+        Some(output) => run_apart(command, output)?,
+        None => wait(start(command)?)?,
+    };
     if !status.success() {
         bail!("`{}` failed: {status}", shown(command));
     }
     Ok(())
+}
+
+/// How long the output of what a program left running is waited for: one that went to the
+/// background may hold the pipe open for ever.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Both outputs go through one pipe, so that their lines keep their order.
+fn run_apart(command: &mut Command, output: Output) -> Result<ExitStatus> {
+    let (reader, writer) = std::io::pipe().context("there is no pipe")?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let child = start(command);
+    // The command holds the ends for writing: without them, the pipe ends with the program.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (is_done, done) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        pass_on(reader, |line| output.write(line));
+        drop(is_done);
+    });
+    let status = wait(child?)?;
+    let _ = done.recv_timeout(LAST_WORDS);
+    Ok(status)
+}
+
+fn wait(mut child: Child) -> Result<ExitStatus> {
+    child.wait().context("the program could not be waited for")
 }
 
 /// Runs the command silently and keeps its output.
@@ -178,7 +215,7 @@ pub(crate) fn which(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-fn start(command: &mut Command) -> Result<std::process::Child> {
+fn start(command: &mut Command) -> Result<Child> {
     command.spawn().with_context(|| not_started(command))
 }
 
@@ -189,7 +226,15 @@ fn not_started(command: &Command) -> String {
     )
 }
 
-fn pass_on(from: impl Read, mut to: impl Write) -> String {
+/// Whatever a line is written to: a reader that went away (`| head`) must not stop the run, its
+/// verdict still counts.
+fn to(mut to: impl Write) -> impl FnMut(&[u8]) {
+    move |line| {
+        let _ = to.write_all(line);
+    }
+}
+
+fn pass_on(from: impl Read, mut to: impl FnMut(&[u8])) -> String {
     let mut kept = String::new();
     let mut reader = BufReader::new(from);
     let mut line = Vec::new();
@@ -197,8 +242,7 @@ fn pass_on(from: impl Read, mut to: impl Write) -> String {
         .read_until(b'\n', &mut line)
         .is_ok_and(|read| read > 0)
     {
-        // A reader that went away (`| head`) must not stop the run: its verdict still counts.
-        let _ = to.write_all(&line);
+        to(&line);
         kept.push_str(&String::from_utf8_lossy(&line));
         line.clear();
     }

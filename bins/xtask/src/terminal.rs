@@ -7,11 +7,22 @@
     reason = "this module is the terminal"
 )]
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
+
+use crate::output::Output;
+
+thread_local! {
+    /// Where this thread prints, when not to the terminal.
+    static OUTPUT: RefCell<Option<Output>> = const { RefCell::new(None) };
+}
 
 /// Prints one line.
 pub(crate) fn line(text: &str) {
-    println!("{text}");
+    match output() {
+        Some(output) => output.write(format!("{text}\n").as_bytes()),
+        None => println!("{text}"),
+    }
 }
 
 /// Prints an error so that it can be told from progress.
@@ -21,10 +32,20 @@ pub(crate) fn error(text: &str) {
 
 /// Prints a heading that can be found again in a long log.
 pub(crate) fn heading(text: &str) {
-    println!("\n━━ {text}");
+    line(&format!("\n━━ {text}"));
 }
 
 /// Whether colour may be asked of the programs whose output is passed on.
 pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
+}
+
+/// Where this thread prints, when not to the terminal: for threads that it starts.
+pub(crate) fn output() -> Option<Output> {
+    OUTPUT.with_borrow(Clone::clone)
+}
+
+/// Lets this thread print there from now on.
+pub(crate) fn print_to(output: Option<Output>) {
+    OUTPUT.set(output);
 }

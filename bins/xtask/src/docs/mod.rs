@@ -5,7 +5,9 @@ mod help;
 mod programs;
 mod settings;
 
-use std::path::PathBuf;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -73,6 +75,33 @@ pub(crate) fn build_api(project: &Project) -> Result<()> {
     let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
     // RUSTDOCFLAGS is not part of what makes cargo build dependencies again.
     shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// What rustdoc is called by to check without writing pages: each crate's would be sorted into one
+/// search index, which takes longer than all checks. The flag is unstable; as a variable of cargo's
+/// own, what makes the stable compiler take it would build dependencies again.
+const CHECKING_RUSTDOC: &str = "#!/bin/sh\n\
+                                RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\" -Z unstable-options --check\n";
+
+/// Fails where rustdoc warns; writes no pages.
+///
+/// # Errors
+/// When rustdoc finds something wrong.
+pub(crate) fn check_api(project: &Project) -> Result<()> {
+    let rustdoc = checking_rustdoc(&project.target()?)?;
+    let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
+    shell::run(
+        doc.env("RUSTDOCFLAGS", "-D warnings")
+            .env("RUSTDOC", rustdoc),
+    )
+}
+
+fn checking_rustdoc(folder: &Path) -> Result<PathBuf> {
+    let program = folder.join("xtask-rustdoc");
+    std::fs::write(&program, CHECKING_RUSTDOC)
+        .and_then(|()| std::fs::set_permissions(&program, Permissions::from_mode(0o755)))
+        .with_context(|| format!("{} cannot be written", program.display()))?;
+    Ok(program)
 }
 
 /// Writes docs/BENCHMARKS.md from the records.
@@ -147,6 +176,27 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i14_rustdoc_checks_links_and_writes_no_pages() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let rustdoc = checking_rustdoc(folder.path()).expect("it is writable");
+        for (name, text, is_right) in [
+            ("right", "//! See [`A`].\npub struct A;\n", true),
+            ("wrong", "//! See [`B`].\npub struct A;\n", false),
+        ] {
+            let source = folder.path().join(name).with_extension("rs");
+            std::fs::write(&source, text).expect("it is writable");
+            let mut check = shell::command("sh", folder.path());
+            check.arg(&rustdoc).arg(&source);
+            check.args(["--crate-type", "lib", "-D", "warnings", "-o", "pages"]);
+            let finished = shell::quiet(&mut check).expect("sh starts");
+            assert_eq!(finished.status.success(), is_right, "{}", finished.err);
+            let is_named = finished.err.contains("unresolved link to `B`");
+            assert_eq!(is_named, !is_right, "{}", finished.err);
+        }
+        assert!(!folder.path().join("pages/right").exists());
+    }
 
     #[test]
     fn a_page_is_stale_until_it_is_written() {

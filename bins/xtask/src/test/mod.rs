@@ -1,11 +1,19 @@
-//! `cargo xtask test`: every check of the project, one after the other, with a summary.
+//! `cargo xtask test`: every check of the project, two beside each other where they bear it, with a
+//! summary.
 
 mod at_once;
+mod busy;
+mod checks;
 mod counts;
+mod plan;
+mod requested;
+mod schedule;
+mod setting;
 mod slowest;
 mod steps;
 mod summary;
 mod web;
+mod work;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,16 +21,17 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use self::busy::Ticks;
 use self::counts::Counts;
-use self::steps::{STEPS, Setting, Step};
-use self::summary::{Row, StepResult};
+use self::setting::Setting;
+use self::steps::{STEPS, Step};
 use crate::project::Project;
 use crate::terminal;
 
 /// Which checks to run, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run only these steps, in their usual order; `hostile` (the attacks against optimised
+    /// Run only these steps; `hostile` (the attacks against optimised
     /// builds), `containers` (those of workflows) and `install` (packages on a Debian machine) are
     /// run in no other way
     #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
@@ -54,17 +63,14 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     }
     let chosen = choose(&options.only, &options.skip)?;
     slowest::forget(project)?;
-    let setting = Setting {
-        project,
-        fuzz_seconds: options.fuzz_seconds,
-        browser: options.browser || std::env::var_os("CI").is_some_and(|value| !value.is_empty()),
-    };
-    let rows: Vec<Row> = chosen
-        .into_iter()
-        .map(|step| run_step(step, &setting))
-        .collect();
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    let setting = Setting::new(project, options.fuzz_seconds, options.browser || is_ci);
+    let (start, ticks) = (Instant::now(), Ticks::now());
+    let rows = schedule::run(&chosen, &setting);
     terminal::heading("summary");
-    terminal::line(summary::table(&rows).trim_end());
+    let seconds = start.elapsed().as_secs_f64();
+    let busy = Ticks::busy_since(ticks);
+    terminal::line(summary::table(&rows, seconds, busy).trim_end());
     let failed: Vec<&str> = rows
         .iter()
         .filter(|row| row.failed())
@@ -86,23 +92,6 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
-    terminal::heading(&format!("{}: {}", step.name, step.about));
-    let start = Instant::now();
-    let (counts, outcome) = match (step.run)(setting) {
-        Ok(done) => done,
-        Err(error) => (Counts::default(), StepResult::Failed(format!("{error:#}"))),
-    };
-    let row = Row {
-        name: step.name,
-        counts,
-        outcome,
-        seconds: start.elapsed().as_secs_f64(),
-    };
-    terminal::line(&format!("━━ {}", row.verdict()));
-    row
 }
 
 fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static Step>> {
@@ -153,7 +142,7 @@ mod tests {
             .expect_err("there is no such step")
             .to_string();
         assert!(
-            error.starts_with("there is no step `fmtt`; there are: fmt, "),
+            error.starts_with("there is no step `fmtt`; there are: tools, clippy, "),
             "{error}"
         );
     }

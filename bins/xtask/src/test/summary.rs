@@ -28,6 +28,8 @@ pub(super) struct Row {
     pub(super) outcome: StepResult,
     /// How long it took.
     pub(super) seconds: f64,
+    /// The per cent of that time that the processors were busy, also with what stood beside it.
+    pub(super) busy: Option<u64>,
 }
 
 impl Row {
@@ -50,21 +52,28 @@ impl Row {
             self.counts.to_string()
         };
         let line = format!(
-            "{:9} {word:8} {:>7.1} s  {tests:24} {reason}",
-            self.name, self.seconds
+            "{:9} {word:8} {:>7.1} s {}  {tests:24} {reason}",
+            self.name,
+            self.seconds,
+            per_cent(self.busy)
         );
         line.trim_end().to_owned()
     }
 }
 
-/// All rows, then the whole time.
-pub(super) fn table(rows: &[Row]) -> String {
+fn per_cent(busy: Option<u64>) -> String {
+    busy.map_or_else(|| " ".repeat(5), |busy| format!("{busy:>4}%"))
+}
+
+/// All rows, then the seconds of the run: fewer than those of its steps, as some stand beside
+/// others. The per cent are those of the processors.
+pub(super) fn table(rows: &[Row], seconds: f64, busy: Option<u64>) -> String {
     let mut text = String::new();
     for row in rows {
         let _ = writeln!(text, "{}", row.verdict());
     }
-    let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
-    let _ = writeln!(text, "{:9} {:8} {seconds:>7.1} s", "all", "");
+    let busy = per_cent(busy);
+    let _ = writeln!(text, "{:9} {:8} {seconds:>7.1} s {busy}", "all", "");
     text
 }
 
@@ -82,6 +91,7 @@ mod tests {
             },
             outcome,
             seconds: 1.25,
+            busy: (passed == 0).then_some(7),
         };
         let rows = [
             row("fmt", StepResult::Passed, 0),
@@ -93,12 +103,17 @@ mod tests {
             ),
             row("fuzz", StepResult::Skipped("no targets".to_owned()), 0),
         ];
-        let expected = "fmt       ok           1.2 s\n\
-                        deny      ok           1.2 s                           but for one\n\
-                        test      FAILED       1.2 s  40 passed, 0 failed      2 tests\n\
-                        fuzz      skipped      1.2 s                           no targets\n\
-                        all                    5.0 s\n";
-        assert_eq!(table(&rows), expected);
+        let expected = "fmt       ok           1.2 s    7%
+\
+                        deny      ok           1.2 s    7%                           but for one
+\
+                        test      FAILED       1.2 s        40 passed, 0 failed      2 tests
+\
+                        fuzz      skipped      1.2 s    7%                           no targets
+\
+                        all                    3.0 s   83%
+";
+        assert_eq!(table(&rows, 3.0, Some(83)), expected);
         assert_eq!(
             rows.iter().map(Row::failed).collect::<Vec<_>>(),
             [false, false, true, false]
