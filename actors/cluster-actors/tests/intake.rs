@@ -83,7 +83,7 @@ async fn take_in_content(intake: &IntakeHandle, id: &str, content: Vec<u8>) -> u
 fn follow(shared: &SharedStore, product: &Arc<Product>) -> Root {
     let decide: Arc<dyn Decide> = Arc::clone(product) as _;
     let follower = intake_follower(shared.intake(), &shared.hints(), decide);
-    Root::own("test", vec![SupervisorSpec::new("intake").child(follower)])
+    Root::start_named("test", vec![SupervisorSpec::new("intake").child(follower)])
 }
 
 fn shared(server: &PostgresServer) -> SharedStore {

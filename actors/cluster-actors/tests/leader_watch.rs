@@ -98,7 +98,7 @@ impl Stage {
         let clock = Arc::new(move || Duration::from_millis(read.load(Ordering::SeqCst)));
         let election: Arc<dyn Election> = table.clone();
         let watch = leader_watch_by(clock, election, &control, sender, heard);
-        let root = Root::own("test", vec![SupervisorSpec::new("standby").child(watch)]);
+        let root = Root::start_named("test", vec![SupervisorSpec::new("standby").child(watch)]);
         Self {
             table,
             control,

@@ -41,7 +41,7 @@ impl Standby {
         let election: Arc<dyn Election> = Arc::new(store);
         let watch = leader_watch(election, &control, sender, hints);
         Self {
-            _root: Root::own("test", vec![SupervisorSpec::new("standby").child(watch)]),
+            _root: Root::start_named("test", vec![SupervisorSpec::new("standby").child(watch)]),
             control,
             taken,
         }

@@ -45,7 +45,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A mistake in a flag or a variable named `name`.
-    pub fn of_setting(name: &str, error: ValueError) -> Self {
+    pub fn for_setting(name: &str, error: ValueError) -> Self {
         Self {
             severity: Severity::Error,
             file: name.into(),
@@ -82,7 +82,7 @@ impl Diagnostic {
 
     /// `file:line:col: message`, without the source line.
     pub fn headline(&self) -> String {
-        self.headline_in(Palette::of(Colours::Off))
+        self.headline_in(Palette::new(Colours::Off))
     }
 
     fn headline_in(&self, palette: Palette) -> String {
@@ -105,7 +105,7 @@ impl Diagnostic {
 
     /// The headline, the source line with carets, the advice; ends with a line end.
     pub fn render(&self, colours: Colours) -> String {
-        let palette = Palette::of(colours);
+        let palette = Palette::new(colours);
         let Palette {
             accent,
             frame,
@@ -166,7 +166,7 @@ struct Palette {
 }
 
 impl Palette {
-    fn of(colours: Colours) -> Self {
+    fn new(colours: Colours) -> Self {
         match colours {
             Colours::Off => Self {
                 bold: "",
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_variable_has_no_line() {
         let error = ValueError::new("`x` is not a size").help("for example `64MB`");
-        let diagnostic = Diagnostic::of_setting("SERVICE_CACHE_SIZE", error).into_warning();
+        let diagnostic = Diagnostic::for_setting("SERVICE_CACHE_SIZE", error).into_warning();
         let expected =
             "SERVICE_CACHE_SIZE: warning: `x` is not a size\n = help: for example `64MB`\n";
         assert_eq!(diagnostic.render(Colours::Off), expected);

@@ -44,7 +44,6 @@ mod public;
 mod redact;
 mod secret;
 mod severity;
-mod shown_text;
 mod snippet;
 mod source;
 mod suggest;
@@ -53,6 +52,7 @@ mod table;
 mod text;
 mod tree;
 mod unknown_keys;
+mod untrusted_text;
 mod value_error;
 mod written;
 
@@ -69,17 +69,17 @@ pub use origin::{Origin, Setting};
 pub use public::is_public;
 pub use secret::Secret;
 pub use severity::Severity;
-pub use shown_text::{is_hidden, without_colours};
 pub use source::{MAX_DEPTH, MAX_FILE_BYTES};
 pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use table::{
     BOOLEAN, Choice, EffectiveSetting, ExternalTable, FILE_PATH, FlagValues, IntegerRange, List,
     Map, Optional, PROGRAM, Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped,
-    Table, TableInfo, TextKind, ValueContext, ValueKind, choice, from_str, list, map, map_of,
-    no_text, opt, record, render_effective, set, shown_size, size, span, whole,
+    Table, TableInfo, TextKind, ValueContext, ValueKind, choice, format_size, from_str, integer,
+    list, map, map_of, no_text, opt, record, render_effective, set, size, span,
 };
 pub use text::SourceText;
 pub use unknown_keys::UnknownKeys;
+pub use untrusted_text::{is_hidden, without_colours};
 pub use value_error::ValueError;
 pub use written::{TextPlace, WrittenValue};

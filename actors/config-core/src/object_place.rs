@@ -68,13 +68,13 @@ pub enum PlaceError {
 impl ObjectKeys {
     /// Those of the environment; none where the key or its secret is not set.
     #[must_use]
-    pub fn of(environment: &Environment) -> Option<Self> {
-        Self::named(environment, "")
+    pub fn from_environment(environment: &Environment) -> Option<Self> {
+        Self::from_prefixed_environment(environment, "")
     }
 
     /// The same of variables whose names begin with a further word, for a second storage.
     #[must_use]
-    pub fn named(environment: &Environment, word: &str) -> Option<Self> {
+    pub fn from_prefixed_environment(environment: &Environment, word: &str) -> Option<Self> {
         let secret = |name: &str| {
             let text = environment.text(&format!("{word}{name}"));
             text.map(|text| Secret::new(text.to_owned()))
@@ -128,7 +128,7 @@ impl ObjectPlace {
 
     /// As people write it.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Folder(_) => self.url(),
             Self::Bucket(bucket) => {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn i18_places_are_checked_and_never_show_keys() {
         let s3 = |url, endpoint| ObjectPlace::new(url, endpoint, None, false, keys());
-        let shown = |place: Result<ObjectPlace, PlaceError>| place.map(|place| place.shown());
+        let shown = |place: Result<ObjectPlace, PlaceError>| place.map(|place| place.describe());
         assert_eq!(
             shown(s3("s3://ci/team/", Some("http://127.0.0.1:9000"))).unwrap(),
             "s3://ci/team at http://127.0.0.1:9000/"

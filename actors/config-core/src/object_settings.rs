@@ -57,7 +57,7 @@ crate::table! {
         /// the S3-compatible server, as `https://storage.example:9000`; without it Amazon's
         "endpoint" = opt(TextKind::STRING) => endpoint;
         /// its region
-        "region" (shown "us-east-1") = opt(TextKind::STRING) => region;
+        "region" (documented_default "us-east-1") = opt(TextKind::STRING) => region;
         /// whether a server that is not this machine may be without TLS
         "allow_http" = BOOLEAN => allow_http;
         /// bytes of copies on this machine; those that were used longest ago go

@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::redact::secret_ranges;
 use crate::secret::MASK;
-use crate::shown_text::is_hidden;
 use crate::source::{Source, Span};
+use crate::untrusted_text::is_hidden;
 
 /// Tabs go to the next multiple of this many columns.
 const TAB: usize = 4;
@@ -42,7 +42,7 @@ impl Secrets {
         Self { known, line: None }
     }
 
-    fn of_line(&mut self, start: usize, line: &str) -> Vec<Range<usize>> {
+    fn ranges_in_line(&mut self, start: usize, line: &str) -> Vec<Range<usize>> {
         match &self.line {
             Some((known, ranges)) if *known == start => ranges.clone(),
             _ => self.line.insert((start, secret_ranges(line))).1.clone(),
@@ -72,7 +72,7 @@ impl Snippet {
         };
         let marked = local(&span);
         let near = near(line, &marked);
-        let mut masked = secrets.of_line(line_start, line);
+        let mut masked = secrets.ranges_in_line(line_start, line);
         masked.extend(
             secrets
                 .known
@@ -108,7 +108,7 @@ fn cells(
             // Of the same width for every secret: its length is nobody's business either.
             Some(range) if range.start.max(near.start) == index => (MASK.to_owned(), MASK.len()),
             Some(_) => (String::new(), 0),
-            None => shown(character, column),
+            None => display_character(character, column),
         };
         column += width;
         // A span may begin inside a character (a wrong byte); it marks that character.
@@ -125,7 +125,7 @@ fn cells(
 }
 
 /// A character as it is shown at a column, and its width (Unicode Standard Annex 11).
-fn shown(character: char, column: usize) -> (String, usize) {
+fn display_character(character: char, column: usize) -> (String, usize) {
     match character {
         '\t' => {
             let width = TAB - column % TAB;
@@ -196,7 +196,7 @@ fn forwards(cells: &[Cell], columns: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(text: &str, word: &str) -> String {
+    fn display_character(text: &str, word: &str) -> String {
         let source = Source::new("file", text.to_owned());
         let start = text.find(word).unwrap();
         let snippet = Snippet::new(
@@ -210,18 +210,27 @@ mod tests {
 
     #[test]
     fn carets_stand_under_the_place() {
-        assert_eq!(shown("a: bad,", "bad"), "a: bad,\n   ^^^");
-        assert_eq!(shown("\ta:\tbad", "bad"), "    a:  bad\n        ^^^");
-        assert_eq!(shown("\"日本\": bad", "bad"), "\"日本\": bad\n        ^^^");
-        assert_eq!(shown("e\u{301} bad", "bad"), "e\u{301} bad\n  ^^^");
-        assert_eq!(shown("日本", "本"), "日本\n  ^^");
-        assert_eq!(shown("{ a\n b }", "{ a\n b }"), "{ a\n^^^");
+        assert_eq!(display_character("a: bad,", "bad"), "a: bad,\n   ^^^");
+        assert_eq!(
+            display_character("\ta:\tbad", "bad"),
+            "    a:  bad\n        ^^^"
+        );
+        assert_eq!(
+            display_character("\"日本\": bad", "bad"),
+            "\"日本\": bad\n        ^^^"
+        );
+        assert_eq!(
+            display_character("e\u{301} bad", "bad"),
+            "e\u{301} bad\n  ^^^"
+        );
+        assert_eq!(display_character("日本", "本"), "日本\n  ^^");
+        assert_eq!(display_character("{ a\n b }", "{ a\n b }"), "{ a\n^^^");
     }
 
     #[test]
     fn nothing_on_the_line_can_steer_the_terminal() {
         assert_eq!(
-            shown("\u{1b}[31m\u{202e} bad", "bad"),
+            display_character("\u{1b}[31m\u{202e} bad", "bad"),
             "\u{fffd}[31m\u{fffd} bad\n       ^^^"
         );
     }
@@ -229,7 +238,7 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_around_the_place() {
         let line = format!("{}bad{}", "x".repeat(5000), "y".repeat(5000));
-        let shown = shown(&line, "bad");
+        let shown = display_character(&line, "bad");
         let (text, carets) = shown.split_once('\n').unwrap();
         assert_eq!(text.chars().count(), MAX_WIDTH + 2);
         assert!(text.starts_with("…x") && text.ends_with("y…"));
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn secrets_are_masked() {
         assert_eq!(
-            shown("token = \"sk-1234\" bad", "bad"),
+            display_character("token = \"sk-1234\" bad", "bad"),
             "token = \"***\" bad\n              ^^^"
         );
         let source = Source::new("file", "word bad".to_owned());

@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-use crate::shown_text::is_hidden;
+use crate::untrusted_text::is_hidden;
 
 /// Longer names are not compared: the distance costs the product of both lengths.
 const MAX_COMPARED: usize = 64;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use config_core::{
     BOOLEAN, Choices, Diagnostics, Environment, FILE_PATH, Input, Origin, SECRET, Secret, Setting,
-    TextKind, ValueError, choice, list, map, opt, record, render_effective, set, table, whole,
+    TextKind, ValueError, choice, integer, list, map, opt, record, render_effective, set, table,
 };
 use serde_json::json;
 
@@ -84,7 +84,7 @@ table! {
 
     static POOL: Pool = "[pool]" {
         /// clones
-        "clones" = whole(0..=9) => clones;
+        "clones" = integer(0..=9) => clones;
         /// whether they are warm
         "warm" = BOOLEAN => warm;
     }

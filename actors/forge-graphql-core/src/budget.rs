@@ -30,7 +30,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Counts what a field says, of which as many fields are asked for.
-    pub(crate) fn hand_out(&self, value: &Value, fields: usize) -> Result<(), RestFailure> {
+    pub(crate) fn count_fields(&self, value: &Value, fields: usize) -> Result<(), RestFailure> {
         let items = match value {
             Value::Array(items) => {
                 spent(&self.items, items.len(), MAX_ITEMS, "items of lists")?;
@@ -55,7 +55,7 @@ impl Budget {
     }
 
     /// Counts an answer of REST.
-    pub(crate) fn keep(&self, answer: &Value) -> Result<(), RestFailure> {
+    pub(crate) fn count_answer(&self, answer: &Value) -> Result<(), RestFailure> {
         spent(&self.kept, size(answer), MAX_BYTES, "bytes of REST answers")
     }
 

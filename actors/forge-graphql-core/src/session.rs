@@ -183,7 +183,7 @@ impl Session {
         async move {
             sent?;
             let answer = answer.await.map_err(|_| not_found())??;
-            budget.keep(&answer.body)?;
+            budget.count_answer(&answer.body)?;
             Ok(answer)
         }
     }

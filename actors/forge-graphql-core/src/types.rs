@@ -293,7 +293,7 @@ async fn counted(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> R
     let value = found(row, context, shapes).await?;
     let fields = context.field().selection_set().count();
     if let Ok(session) = context.data::<Arc<Session>>() {
-        session.budget.hand_out(&value, fields)?;
+        session.budget.count_fields(&value, fields)?;
     }
     Ok(value)
 }

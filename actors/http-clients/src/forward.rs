@@ -17,7 +17,7 @@ use futures_util::Stream;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::http::{AddressPolicy, ConnectOptions, HttpError, Phase, Tls, failure, shown};
+use crate::http::{AddressPolicy, ConnectOptions, HttpError, Phase, Tls, failure, redact_url};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
 /// How requests are passed on.
@@ -167,7 +167,7 @@ impl Forwarder {
         let sent = timeout(self.options.head, Box::pin(sent)).await;
         let response = sent
             .map_err(|_| HttpError::TimedOut {
-                url: shown(&self.origin),
+                url: redact_url(&self.origin),
                 after: self.options.head,
                 phase: Phase::Waiting,
             })?

@@ -121,7 +121,7 @@ struct BatchAnswer {
 }
 
 impl BatchAnswer {
-    fn of(&self, object: &LfsObject) -> Option<&AnsweredObject> {
+    fn object(&self, object: &LfsObject) -> Option<&AnsweredObject> {
         let mut answered = self.objects.iter();
         answered.find(|it| it.oid.eq_ignore_ascii_case(&object.oid))
     }
@@ -162,7 +162,7 @@ struct ObjectError {
 }
 
 impl ObjectError {
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         let message = self.message.chars().filter(|c| !c.is_control());
         format!("{} {}", self.code, message.take(200).collect::<String>())
     }
@@ -227,7 +227,7 @@ impl LfsClient {
         let answer = self.batch("download", objects, reference).await?;
         objects
             .iter()
-            .map(|object| self.download_of(object, answer.of(object)))
+            .map(|object| self.download_of(object, answer.object(object)))
             .collect()
     }
 
@@ -272,7 +272,7 @@ impl LfsClient {
         };
         let answered = answered.ok_or_else(|| missing("it says nothing of it".to_owned()))?;
         if let Some(error) = &answered.error {
-            return Err(missing(error.shown()));
+            return Err(missing(error.describe()));
         }
         let action = answered
             .actions
@@ -324,10 +324,10 @@ impl LfsClient {
         };
         let answer = self.batch("upload", std::slice::from_ref(object), None);
         let answer = answer.await?;
-        let answered = answer.of(object);
+        let answered = answer.object(object);
         let answered = answered.ok_or_else(|| not_taken("it says nothing of it".to_owned()))?;
         if let Some(error) = &answered.error {
-            return Err(not_taken(error.shown()));
+            return Err(not_taken(error.describe()));
         }
         let actions = answered.actions.as_ref();
         // Of one that it has it says no place.
@@ -340,7 +340,7 @@ impl LfsClient {
         if !target.headers.iter().any(is_typed) {
             put = put.header("content-type", "application/octet-stream");
         }
-        let put = put.sized_chunks(object.size, content).within(within);
+        let put = put.sized_chunks(object.size, content).with_deadline(within);
         self.http.call(put).await?.ok()?;
         if let Some(verify) = actions.and_then(|actions| actions.verify.as_ref()) {
             let target = self.target(verify)?;

@@ -15,7 +15,7 @@ use url::Url;
 
 pub use actix_http::ws::{CloseCode, CloseReason, Frame, Item, Message};
 
-use crate::http::{AddressPolicy, ConnectOptions, HttpError, Tls, failure, shown};
+use crate::http::{AddressPolicy, ConnectOptions, HttpError, Tls, failure, redact_url};
 
 /// How a connection is made, and how large its frames may be.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub async fn connect_as(
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
         let mut value = value.map_err(|_| HttpError::BadRequest {
-            url: shown(url),
+            url: redact_url(url),
             reason: "the token cannot stand in a header".to_owned(),
         })?;
         value.set_sensitive(true);
@@ -116,12 +116,12 @@ pub(crate) async fn open(
     let within = options.connect + options.upgrade;
     let connected = tokio::time::timeout(within, connecting).await;
     let timed_out = || HttpError::TimedOut {
-        url: shown(url),
+        url: redact_url(url),
         after: within,
         phase: crate::http::Phase::Waiting,
     };
     let connected = connected.map_err(|_| timed_out())?;
-    let (response, framed) = connected.map_err(|error| of_awc(url, options, error))?;
+    let (response, framed) = connected.map_err(|error| error_from_awc(url, options, error))?;
     let chosen = response.headers().get("sec-websocket-protocol");
     let chosen = chosen.and_then(|value| value.to_str().ok());
     let chosen = chosen.map(str::to_owned);
@@ -157,17 +157,17 @@ impl WsReceiver {
 #[error("the connection broke: {0}")]
 pub struct WsGone(pub String);
 
-fn of_awc(url: &Url, options: &WsOptions, error: WsClientError) -> HttpError {
+fn error_from_awc(url: &Url, options: &WsOptions, error: WsClientError) -> HttpError {
     match error {
         WsClientError::SendRequest(error) => failure(url, options.connect, error),
         WsClientError::InvalidResponseStatus(status) => HttpError::Status {
-            url: shown(url),
+            url: redact_url(url),
             status: status.as_u16(),
             retry_after: None,
             body: String::new(),
         },
         other => HttpError::Unavailable {
-            url: shown(url),
+            url: redact_url(url),
             reason: other.to_string(),
             sent: true,
         },

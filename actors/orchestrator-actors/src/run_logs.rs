@@ -6,8 +6,8 @@
 //! a reader comes ─▶ is this directory the whole log? ─▶ else it is fetched first
 //! ```
 
-mod due;
-mod tend;
+mod maintenance;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store::Store;
 
-pub(crate) use self::tend::TendState;
+pub(crate) use self::maintenance::TendState;
 use crate::host::log_directory;
 
 /// Where their rows are.

@@ -72,7 +72,7 @@ pub(crate) fn dumps(
         if !whole.ends_with(b"\n") && !is_end {
             waits = may_be_dump(whole).then_some(from);
             if waits.is_none() {
-                forget(text, forms, &lines, &mut reads, mark);
+                drop_read_bytes(text, forms, &lines, &mut reads, mark);
                 lines.clear();
             }
             break;
@@ -89,7 +89,7 @@ pub(crate) fn dumps(
                 }
             }
             None => {
-                forget(text, forms, &lines, &mut reads, mark);
+                drop_read_bytes(text, forms, &lines, &mut reads, mark);
                 lines.clear();
             }
         }
@@ -102,10 +102,10 @@ pub(crate) fn dumps(
             waits = Some(waits.map_or(line, |other| line.min(other)));
         }
     }
-    waits.map(|index| text.place(index).0)
+    waits.map(|index| text.byte_place(index).0)
 }
 
-fn forget(
+fn drop_read_bytes(
     text: &Text<'_>,
     forms: &FormIndex,
     lines: &[Line],
@@ -158,10 +158,13 @@ impl DumpBytes {
                     .take_while(|unit| unit.0 == number);
                 let last = at + same.count() - 1;
                 let (from, to) = (self.units[at].1.start, self.units[last].1.end);
-                mark(text.place(from).0, text.place(to - 1).1);
+                mark(text.byte_place(from).0, text.byte_place(to - 1).1);
                 let beside = &lines[number].beside;
                 if !beside.is_empty() {
-                    mark(text.place(beside.start).0, text.place(beside.end - 1).1);
+                    mark(
+                        text.byte_place(beside.start).0,
+                        text.byte_place(beside.end - 1).1,
+                    );
                 }
                 at = last + 1;
             }

@@ -40,7 +40,7 @@ impl Default for LinePrefix {
 
 impl LinePrefix {
     /// Goes on over `bytes`.
-    pub(crate) fn pass(&mut self, bytes: &[u8]) {
+    pub(crate) fn advance(&mut self, bytes: &[u8]) {
         let line = bytes.iter().rposition(|byte| *byte == b'\n');
         if line.is_some() {
             *self = Self::default();
@@ -107,7 +107,7 @@ pub(crate) fn base64(
     };
     let mut starts = forms.unfinished(&run.digits);
     let start = starts.find(|start| may_go_on(*start))?;
-    Some(text.place(run.at[start]).0)
+    Some(text.byte_place(run.at[start]).0)
 }
 
 /// Marks hexadecimal whose digits stand apart; gives back from where on more must come before it
@@ -147,7 +147,7 @@ pub(crate) fn hex(
     let mut starts = forms.unfinished(cut);
     let cut = starts.find(|start| may_go_on(cut.len(), *start));
     let start = start.into_iter().chain(cut).min()?;
-    Some(text.place(run.at[start]).0)
+    Some(text.byte_place(run.at[start]).0)
 }
 
 /// Marks what is found in each run of digits, and gives back the one that reaches the end.
@@ -197,12 +197,12 @@ fn find(text: &Text<'_>, forms: &FormIndex, run: &DigitRun, mark: &mut dyn FnMut
         for index in from..=to {
             if text.bytes[index] == b'\n' {
                 if start < index {
-                    mark(text.place(start).0, text.place(index - 1).1);
+                    mark(text.byte_place(start).0, text.byte_place(index - 1).1);
                 }
                 start = index + 1;
             }
         }
-        mark(text.place(start).0, text.place(to).1);
+        mark(text.byte_place(start).0, text.byte_place(to).1);
     });
 }
 

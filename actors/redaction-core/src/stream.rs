@@ -168,7 +168,7 @@ impl StreamMasker {
             at = end;
         }
         if let Some(last) = upto.checked_sub(1) {
-            self.line_prefix.pass(&self.held[..upto]);
+            self.line_prefix.advance(&self.held[..upto]);
             self.at_line_start = self.held[last] == b'\n';
         }
         self.held.drain(..upto);
@@ -183,8 +183,11 @@ fn contiguous(
     mark: &mut dyn FnMut(usize, usize),
 ) -> Option<usize> {
     forms.find(&text.bytes, |range| {
-        mark(text.place(range.start).0, text.place(range.end - 1).1);
+        mark(
+            text.byte_place(range.start).0,
+            text.byte_place(range.end - 1).1,
+        );
     });
     let start = forms.unfinished(&text.bytes).next()?;
-    Some(text.place(start).0)
+    Some(text.byte_place(start).0)
 }

@@ -24,7 +24,7 @@ impl<'h> Text<'h> {
     }
 
     /// The place in the output of one byte.
-    pub(crate) fn place(&self, index: usize) -> (usize, usize) {
+    pub(crate) fn byte_place(&self, index: usize) -> (usize, usize) {
         self.places
             .as_ref()
             .map_or((index, index + 1), |places| places[index])
@@ -35,7 +35,7 @@ impl<'h> Text<'h> {
     pub(crate) fn visible(&self) -> Option<Self> {
         let may_hide = |byte: &u8| matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
         let first = self.bytes.iter().position(may_hide)?;
-        let mut seen = TextBuilder::of(self, first);
+        let mut seen = TextBuilder::starting_with(self, first);
         let mut at = first;
         while at < self.bytes.len() {
             let hidden = if may_hide(&self.bytes[at]) {
@@ -44,7 +44,7 @@ impl<'h> Text<'h> {
                 0
             };
             if hidden == 0 {
-                seen.push(self.bytes[at], self.place(at));
+                seen.push(self.bytes[at], self.byte_place(at));
             }
             at += hidden.max(1);
         }
@@ -55,18 +55,18 @@ impl<'h> Text<'h> {
     /// within one. None when there are none.
     pub(crate) fn unescaped(&self) -> Option<(Self, Option<usize>)> {
         let first = self.bytes.iter().position(|byte| *byte == b'\\')?;
-        let mut read = TextBuilder::of(self, first);
+        let mut read = TextBuilder::starting_with(self, first);
         let mut at = first;
         while at < self.bytes.len() {
-            let from = self.place(at).0;
+            let from = self.byte_place(at).0;
             match escape(&self.bytes[at..]) {
                 Escape::None => {
-                    read.push(self.bytes[at], self.place(at));
+                    read.push(self.bytes[at], self.byte_place(at));
                     at += 1;
                 }
                 Escape::Cut => return Some((read.text(), Some(from))),
                 Escape::Decoded(bytes, length) => {
-                    let to = self.place(at + length - 1).1;
+                    let to = self.byte_place(at + length - 1).1;
                     for byte in bytes.as_bytes() {
                         read.push(*byte, (from, to));
                     }
@@ -86,9 +86,9 @@ struct TextBuilder {
 
 impl TextBuilder {
     /// Begins with what stands before `end`, as it is.
-    fn of(text: &Text<'_>, end: usize) -> Self {
+    fn starting_with(text: &Text<'_>, end: usize) -> Self {
         let mut places = Vec::with_capacity(text.bytes.len());
-        places.extend((0..end).map(|index| text.place(index)));
+        places.extend((0..end).map(|index| text.byte_place(index)));
         let mut bytes = Vec::with_capacity(text.bytes.len());
         bytes.extend_from_slice(&text.bytes[..end]);
         Self { bytes, places }
@@ -196,11 +196,11 @@ enum Escape {
 struct Bytes([u8; 4], usize);
 
 impl Bytes {
-    fn one(byte: u8) -> Self {
+    fn from_byte(byte: u8) -> Self {
         Self([byte, 0, 0, 0], 1)
     }
 
-    fn of(character: char) -> Self {
+    fn from_char(character: char) -> Self {
         let mut bytes = [0; 4];
         let length = character.encode_utf8(&mut bytes).len();
         Self(bytes, length)
@@ -236,7 +236,7 @@ fn escape(bytes: &[u8]) -> Escape {
                 .iter()
                 .fold(0, |value, digit| value * 8 + u32::from(digit - b'0'));
             return u8::try_from(value).map_or(Escape::None, |byte| {
-                Escape::Decoded(Bytes::one(byte), digits + 1)
+                Escape::Decoded(Bytes::from_byte(byte), digits + 1)
             });
         }
         b'n' => b'\n',
@@ -250,7 +250,7 @@ fn escape(bytes: &[u8]) -> Escape {
         other if other.is_ascii_punctuation() || *other == b' ' => *other,
         _ => return Escape::None,
     };
-    Escape::Decoded(Bytes::one(byte), 2)
+    Escape::Decoded(Bytes::from_byte(byte), 2)
 }
 
 /// So many hex digits from `from` on; `length` is that of the escape without the backslash.
@@ -259,10 +259,10 @@ fn character(rest: &[u8], from: usize, digits: usize, length: usize) -> Escape {
         Err(cut) => cut,
         // `\xXX` is a byte, of a character perhaps.
         Ok(value) if digits == 2 => u8::try_from(value).map_or(Escape::None, |byte| {
-            Escape::Decoded(Bytes::one(byte), length + 1)
+            Escape::Decoded(Bytes::from_byte(byte), length + 1)
         }),
         Ok(value) => char::from_u32(value).map_or(Escape::None, |it| {
-            Escape::Decoded(Bytes::of(it), length + 1)
+            Escape::Decoded(Bytes::from_char(it), length + 1)
         }),
     }
 }
@@ -286,7 +286,7 @@ fn unit(rest: &[u8]) -> Escape {
         Err(cut) => return cut,
     };
     if let Some(character) = char::from_u32(value) {
-        return Escape::Decoded(Bytes::of(character), 6);
+        return Escape::Decoded(Bytes::from_char(character), 6);
     }
     let next = &rest[5..];
     match next {
@@ -298,7 +298,8 @@ fn unit(rest: &[u8]) -> Escape {
         Err(cut) => cut,
         Ok(low @ 0xdc00..=0xdfff) if value < 0xdc00 => {
             let joined = 0x1_0000 + ((value - 0xd800) << 10) + (low - 0xdc00);
-            char::from_u32(joined).map_or(Escape::None, |it| Escape::Decoded(Bytes::of(it), 12))
+            char::from_u32(joined)
+                .map_or(Escape::None, |it| Escape::Decoded(Bytes::from_char(it), 12))
         }
         Ok(_) => Escape::None,
     }
@@ -317,7 +318,7 @@ fn braced(rest: &[u8]) -> Escape {
             let value = number(rest, 2, digits).ok();
             let character = value.and_then(char::from_u32);
             character.map_or(Escape::None, |it| {
-                Escape::Decoded(Bytes::of(it), digits + 4)
+                Escape::Decoded(Bytes::from_char(it), digits + 4)
             })
         }
         _ => Escape::None,

@@ -93,7 +93,7 @@ impl ArtifactRoom {
         let mut counted = self.0.lock();
         let is_old = |counted: &UsageCount| counted.at.elapsed() > COUNT_LIFETIME;
         let known = counted.take().filter(|counted| !is_old(counted));
-        let fits = |counted: &UsageCount| counted.of(&owner).saturating_add(bytes) <= quota;
+        let fits = |counted: &UsageCount| counted.count_for(&owner).saturating_add(bytes) <= quota;
         // Where it does not fit, some may have gone.
         let known = match known.filter(&fits) {
             Some(known) => known,
@@ -101,7 +101,7 @@ impl ArtifactRoom {
         };
         let known = counted.insert(known);
         if !fits(known) {
-            return Err(no_room(of, known.of(&owner), quota));
+            return Err(no_room(of, known.count_for(&owner), quota));
         }
         *known.bytes.entry(owner).or_default() += bytes;
         Ok(())
@@ -109,7 +109,7 @@ impl ArtifactRoom {
 }
 
 impl UsageCount {
-    fn of(&self, owner: &Owner) -> u64 {
+    fn count_for(&self, owner: &Owner) -> u64 {
         self.bytes.get(owner).copied().unwrap_or_default()
     }
 

@@ -101,7 +101,11 @@ struct ZipEntry {
 }
 
 impl ZipEntry {
-    fn of(entry: &tar::Entry<'_, impl Read>, checksum: u32, offset: u64) -> std::io::Result<Self> {
+    fn from_entry(
+        entry: &tar::Entry<'_, impl Read>,
+        checksum: u32,
+        offset: u64,
+    ) -> std::io::Result<Self> {
         let mut name = entry.path()?.to_string_lossy().into_owned();
         let mode = entry.header().mode()? & 0o777;
         let (kind, size) = match entry.header().entry_type() {
@@ -207,7 +211,7 @@ impl<W: Write> StoredZip<W> {
     }
 
     fn add(&mut self, entry: &mut tar::Entry<'_, impl Read>, checksum: u32) -> std::io::Result<()> {
-        let described = ZipEntry::of(entry, checksum, self.written)?;
+        let described = ZipEntry::from_entry(entry, checksum, self.written)?;
         self.write(&described.local_header())?;
         copy_content(entry, &mut self.to)?;
         self.written += described.size;

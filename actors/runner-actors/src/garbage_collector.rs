@@ -177,7 +177,7 @@ impl RunGarbageCollector {
 
     /// Why a VM of ours is nobody's any more.
     async fn left_over(&self, host: &str, vm: &Vm) -> Option<&'static str> {
-        if self.kept.holds(host, &vm.id) {
+        if self.kept.contains(host, &vm.id) {
             return None;
         }
         let owner = vm.owner.as_deref().and_then(VmOwner::parse)?;
@@ -186,7 +186,7 @@ impl RunGarbageCollector {
         let record = self.store.read(move |rows| rows::run(rows, &run)).await;
         let record = record.ok().flatten()?;
         // Again: a job that ended meanwhile may have left its VM to be kept.
-        if self.kept.holds(host, &vm.id) {
+        if self.kept.contains(host, &vm.id) {
             return None;
         }
         if owner.has_ended(&record) {

@@ -183,7 +183,7 @@ mod tests {
     type Entered = actix_rt::task::JoinHandle<Result<GroupTicket, NotAdmitted>>;
 
     /// Enters in the background; it waits already when this returns.
-    async fn enter(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> Entered {
+    async fn acquire(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> Entered {
         let groups = groups.clone();
         let entered =
             actix_rt::spawn(async move { groups.acquire("a/b", &group, Arc::new(|_| {})).await });
@@ -194,10 +194,15 @@ mod tests {
     #[actix_rt::test]
     async fn i17_a_queue_lets_in_the_first_one_first_and_forgets_who_went_away() {
         let groups = ConcurrencyGroups::default();
-        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
-        let second = enter(&groups, queued()).await;
-        let third = enter(&groups, queued()).await;
-        let fourth = enter(&groups, queued()).await;
+        let first = acquire(&groups, queued())
+            .await
+            .await
+            .unwrap()
+            .ok()
+            .unwrap();
+        let second = acquire(&groups, queued()).await;
+        let third = acquire(&groups, queued()).await;
+        let fourth = acquire(&groups, queued()).await;
         third.abort();
         tokio::task::yield_now().await;
         drop(first);
@@ -214,14 +219,19 @@ mod tests {
     #[actix_rt::test]
     async fn i17_a_hundred_wait_and_no_more_and_a_single_one_clears_the_queue() {
         let groups = ConcurrencyGroups::default();
-        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
+        let first = acquire(&groups, queued())
+            .await
+            .await
+            .unwrap()
+            .ok()
+            .unwrap();
         let mut waiting = Vec::new();
         for _ in 0..MAX_WAITING {
-            waiting.push(enter(&groups, queued()).await);
+            waiting.push(acquire(&groups, queued()).await);
         }
-        let beyond = enter(&groups, queued()).await.await.unwrap();
+        let beyond = acquire(&groups, queued()).await.await.unwrap();
         assert_eq!(beyond.err(), Some(NotAdmitted::Full));
-        let newer = enter(&groups, group(false)).await;
+        let newer = acquire(&groups, group(false)).await;
         for one in waiting {
             assert_eq!(one.await.unwrap().err(), Some(NotAdmitted::Superseded));
         }
@@ -232,9 +242,14 @@ mod tests {
     #[actix_rt::test]
     async fn i17_a_turn_that_nobody_takes_goes_to_the_next_one() {
         let groups = ConcurrencyGroups::default();
-        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
-        let second = enter(&groups, queued()).await;
-        let third = enter(&groups, queued()).await;
+        let first = acquire(&groups, queued())
+            .await
+            .await
+            .unwrap()
+            .ok()
+            .unwrap();
+        let second = acquire(&groups, queued()).await;
+        let third = acquire(&groups, queued()).await;
         // The second one has its turn, and is gone before it hears of it.
         drop(first);
         second.abort();

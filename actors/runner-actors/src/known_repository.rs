@@ -64,7 +64,7 @@ impl KnownRepository {
     /// Learns from a push that started `run`; `schedules` are those of the pushed commit. Pushes
     /// are fetched side by side, so that an older one can come after a newer one: nothing is learnt
     /// from it.
-    pub(crate) fn learn(
+    pub(crate) fn record_push(
         &mut self,
         event: &StoredEvent,
         run: &str,
@@ -109,7 +109,7 @@ impl KnownRepository {
     }
 
     /// What else starts its workflows, as the default branch has it since this push.
-    pub(crate) fn learn_triggers(
+    pub(crate) fn record_triggers(
         &mut self,
         event: &StoredEvent,
         followed: Vec<String>,
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_schedule_starts_once_at_its_time_whatever_the_clock_does() {
         let mut known = KnownRepository::default();
-        known.learn(&push("main", "1"), "1", hourly(), NOON);
+        known.record_push(&push("main", "1"), "1", hourly(), NOON);
         assert_eq!(known.due(NOON + 29 * MINUTE), []);
         let due = known.due(NOON + 31 * MINUTE);
         assert_eq!(due.len(), 1);
@@ -257,9 +257,9 @@ mod tests {
     #[test]
     fn heads_are_bounded_and_only_the_default_branch_has_schedules() {
         let mut known = KnownRepository::default();
-        known.learn(&push("main", "1"), "1", hourly(), NOON);
+        known.record_push(&push("main", "1"), "1", hourly(), NOON);
         for number in 0..2 * MAX_HEADS {
-            known.learn(&push(&format!("b{number}"), "2"), "2", Vec::new(), NOON);
+            known.record_push(&push(&format!("b{number}"), "2"), "2", Vec::new(), NOON);
         }
         assert_eq!(
             (known.heads.len(), known.reported_by.len()),
@@ -274,11 +274,11 @@ mod tests {
     #[test]
     fn an_older_push_that_is_fetched_later_changes_nothing() {
         let mut known = KnownRepository::default();
-        known.learn(&push("main", "new"), "run-2", hourly(), NOON);
-        known.learn(&push("main", "old"), "run-1", Vec::new(), NOON);
+        known.record_push(&push("main", "new"), "run-2", hourly(), NOON);
+        known.record_push(&push("main", "old"), "run-1", Vec::new(), NOON);
         assert_eq!(known.head(None), Some(("main", "new")));
         assert_eq!(known.schedules.len(), 1);
-        known.learn(&push("main", "newest"), "run-3", Vec::new(), NOON);
+        known.record_push(&push("main", "newest"), "run-3", Vec::new(), NOON);
         assert_eq!(known.head(None), Some(("main", "newest")));
         assert_eq!(known.schedules, []);
     }

@@ -24,11 +24,11 @@
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
 mod action_store;
+mod api_changes;
 mod artifact_room;
 mod artifact_zip;
 mod artifacts;
 mod caches;
-mod called;
 mod catch_up;
 mod checkout_key;
 mod checkout_lfs;
@@ -67,7 +67,6 @@ mod oversized;
 mod own_forge;
 mod packed;
 mod permits;
-mod pushed;
 mod records;
 mod recovery;
 mod repeat;
@@ -97,6 +96,7 @@ mod tar_guard;
 mod tar_store;
 mod test_rows;
 mod test_view;
+mod token_pushes;
 mod view;
 mod vm_owner;
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use runner_core::shares::Shares;
+use runner_core::fair_share::Shares;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A pool of permits that every repository may use a part of; clones share it.
@@ -123,14 +123,14 @@ impl Pool {
                 .is_some_and(|last| last.number == number);
             (waits.then(|| state.turn_of_last(self.shares)), admitted)
         };
-        hand_out(admitted);
+        grant(admitted);
         turn
     }
 }
 
 /// Gives permits to those whose turn it is; nothing may be locked, since one that nobody takes any
 /// more comes back.
-fn hand_out(admitted: Vec<(oneshot::Sender<WorkPermit>, WorkPermit)>) {
+fn grant(admitted: Vec<(oneshot::Sender<WorkPermit>, WorkPermit)>) {
     for (sender, permit) in admitted {
         drop(sender.send(permit));
     }
@@ -185,7 +185,7 @@ impl Drop for WorkPermit {
             state.in_use.retain(|_, used| *used > 0);
             state.admit(&self.pool)
         };
-        hand_out(admitted);
+        grant(admitted);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of a run: its record, as it is stored and as it is shown.
 
-use runner_core::lost::LostJob;
+use runner_core::lost_jobs::LostJob;
 use runner_core::protection::Verdict;
 use runner_core::state::{Conclusion, RunProgress, RunState, StepEnd};
 use runner_core::test_report::TestCounts;

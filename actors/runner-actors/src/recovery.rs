@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cluster_actors::vm_hosts::VmHosts;
-use runner_core::lost::{MAX_RECOVERIES, UndrivenRun};
+use runner_core::lost_jobs::{MAX_RECOVERIES, UndrivenRun};
 use runner_core::state::{Conclusion, RunState, StepEnd};
 
 use crate::clock::now_ms;

@@ -106,7 +106,7 @@ pub(crate) fn store(
         reviews.run = Some(review);
         Vec::new()
     } else {
-        let names = match asked(&record, &reviews, &request.environments) {
+        let names = match reviewed_environments(&record, &reviews, &request.environments) {
             Ok(names) => names,
             Err(refused) => return Ok(Err(refused)),
         };
@@ -119,7 +119,7 @@ pub(crate) fn store(
 }
 
 /// The environments that a review is of: those named, else all that wait for one.
-fn asked(
+fn reviewed_environments(
     record: &RunRecord,
     reviews: &RunReviews,
     named: &[String],

@@ -155,8 +155,8 @@ mod claim_tests;
 #[cfg(test)]
 mod loss_tests;
 #[cfg(test)]
-mod migration_tests;
+mod maintenance_tests;
 #[cfg(test)]
-mod tending_tests;
+mod migration_tests;
 #[cfg(test)]
 mod tests;

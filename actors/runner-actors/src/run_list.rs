@@ -109,7 +109,7 @@ impl RunFilter {
             && self
                 .text
                 .as_ref()
-                .is_none_or(|text| run.holds(text, branch))
+                .is_none_or(|text| run.matches(text, branch))
     }
 }
 
@@ -129,7 +129,7 @@ impl RunHead {
         }
     }
 
-    fn holds(&self, text: &str, branch: &str) -> bool {
+    fn matches(&self, text: &str, branch: &str) -> bool {
         let text = text.trim().to_lowercase();
         let fields = [
             self.name.as_deref(),

@@ -130,7 +130,7 @@ mod tests {
     fn host(name: &str) -> VmHostSettings {
         VmHostSettings {
             name: name.to_owned(),
-            ..VmHostSettings::only("http://127.0.0.1:9".parse().expect("an address"), None)
+            ..VmHostSettings::single("http://127.0.0.1:9".parse().expect("an address"), None)
         }
     }
 

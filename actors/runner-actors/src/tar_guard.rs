@@ -204,7 +204,7 @@ pub(crate) fn tar_of(name: &str, bytes: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn look(tar: &[u8], chunk: usize) -> Result<(), String> {
+    fn check(tar: &[u8], chunk: usize) -> Result<(), String> {
         let mut guard = TarGuard::default();
         for bytes in tar.chunks(chunk) {
             guard.push(bytes)?;
@@ -245,7 +245,7 @@ mod tests {
         ] {
             let tar = tar(kind, name, mode, link);
             for chunk in [1, 100, 512, 4096] {
-                let refused = look(&tar, chunk).unwrap_err();
+                let refused = check(&tar, chunk).unwrap_err();
                 assert!(refused.contains(said), "{name}: {refused}");
             }
         }
@@ -255,7 +255,7 @@ mod tests {
             (EntryType::Symlink, "l", 0o777, "/usr/bin/python3"),
             (EntryType::Link, "a", 0o644, "b"),
         ] {
-            look(&tar(kind, name, mode, link), 700).unwrap();
+            check(&tar(kind, name, mode, link), 700).unwrap();
         }
     }
 
@@ -283,24 +283,24 @@ mod tests {
             all.extend(tar_of("plain", 1000));
             all
         };
-        look(&pax("mtime=1.5"), 333).unwrap();
+        check(&pax("mtime=1.5"), 333).unwrap();
         for (records, said) in [
             ("path=../../etc/x", "leads out"),
             ("size=512", "size"),
             ("SCHILY.xattr.security.capability=x", "SCHILY"),
         ] {
-            let refused = look(&pax(records), 512).expect_err(records);
+            let refused = check(&pax(records), 512).expect_err(records);
             assert!(refused.contains(said), "{records}: {refused}");
         }
         let whole = tar_of("plain", 1000);
         assert!(
-            look(&whole[..whole.len() - 1024], 512).is_err(),
+            check(&whole[..whole.len() - 1024], 512).is_err(),
             "it is cut"
         );
         let mut behind = whole;
         behind.extend(tar(tar::EntryType::Char, "null", 0o644, ""));
         assert!(
-            look(&behind, 512).is_err(),
+            check(&behind, 512).is_err(),
             "something stands behind the end"
         );
     }

@@ -186,7 +186,7 @@ fn flaky_on_commit(
         .collect())
 }
 
-fn holds(text: Option<&String>, suite: &str, name: &str) -> bool {
+fn contains_text(text: Option<&String>, suite: &str, name: &str) -> bool {
     text.is_none_or(|text| {
         let full = format!("{suite} > {name}").to_lowercase();
         full.contains(&text.trim().to_lowercase())
@@ -205,7 +205,7 @@ impl RunTestFilter {
             Some(TestKind::Flaky) => one.flaky_on_commit,
             Some(TestKind::Quarantined) => test.quarantine.is_some(),
         };
-        is_kind && holds(self.text.as_ref(), &test.suite, &test.name)
+        is_kind && contains_text(self.text.as_ref(), &test.suite, &test.name)
     }
 }
 
@@ -227,7 +227,7 @@ pub(crate) async fn histories_of(
         let wanted = |case: &TestCase| {
             let exactly = filter.test.as_ref();
             exactly.is_none_or(|(suite, name)| *suite == case.suite && *name == case.name)
-                && holds(filter.text.as_ref(), &case.suite, &case.name)
+                && contains_text(filter.text.as_ref(), &case.suite, &case.name)
         };
         let runs = filter.runs.clamp(1, MAX_RUNS);
         let entries = test_rows::newest(rows, &filter.repository, runs, looks_at, wanted)?;

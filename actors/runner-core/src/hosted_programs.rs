@@ -1,12 +1,12 @@
 //! What scripts of a job call that the image `full` has not, and what needs a network: said by
 //! `check` before they run.
 
-mod before_command;
-mod beside;
+mod checkout_location;
+mod command_prefix;
 mod tables;
 
-use before_command::is_before;
-use beside::{beside_note, written_out_note};
+use checkout_location::{beside_note, written_out_note};
+use command_prefix::is_before;
 use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
 
 use crate::expr::Template;

@@ -110,7 +110,7 @@ fn chooser_of(expr: &Expr, typed: &[String]) -> Option<Chooser> {
         ) => arguments.iter().filter_map(chooser_of).max(),
         Expr::Call(..) => None,
         Expr::Index(inner, _) | Expr::Star(inner) => match expr.chain() {
-            Some(chain) => of_name(&name_of(&chain), typed),
+            Some(chain) => chooser(&name_of(&chain), typed),
             None => chooser_of(inner),
         },
     }
@@ -123,7 +123,7 @@ fn name_of(chain: &Chain<'_>) -> String {
     all.join(".").to_ascii_lowercase()
 }
 
-fn of_name(name: &str, typed: &[String]) -> Option<Chooser> {
+fn chooser(name: &str, typed: &[String]) -> Option<Chooser> {
     let input = name.strip_prefix("github.event.inputs.");
     if input.is_some_and(|input| typed.iter().any(|known| known == input)) {
         return None;

@@ -24,7 +24,7 @@ impl Default for ChangedDocuments {
 impl ChangedDocuments {
     /// Notes a change; `former` gives the title of the document as it was, and is asked only where
     /// that is not known.
-    pub(crate) fn note(&mut self, key: &str, former: impl FnOnce() -> Option<String>) {
+    pub(crate) fn record(&mut self, key: &str, former: impl FnOnce() -> Option<String>) {
         let Self::Keys(keys) = self else { return };
         if keys.contains_key(key) {
             return;
@@ -42,7 +42,7 @@ impl ChangedDocuments {
             Self::All => *self = Self::All,
             Self::Keys(later) => {
                 for (key, former) in later {
-                    self.note(&key, || former);
+                    self.record(&key, || former);
                 }
             }
         }

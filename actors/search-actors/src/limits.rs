@@ -34,7 +34,7 @@ pub(crate) type LimitState = (LimitReason, Option<String>);
 
 impl SearchLimits {
     /// What is said of a source that is watched so.
-    pub(crate) fn of_watch(&self, mode: WatchMode) -> [LimitState; 2] {
+    pub(crate) fn watch_states(&self, mode: WatchMode) -> [LimitState; 2] {
         let most = self.watched_folders;
         let too_many = mode == WatchMode::Polling(PollingReason::TooManyDirectories);
         let detail = || {
@@ -54,7 +54,7 @@ impl SearchLimits {
     }
 
     /// What is said of a source with so many documents.
-    pub(crate) fn of_learning(&self, documents: u64) -> LimitState {
+    pub(crate) fn learning_state(&self, documents: u64) -> LimitState {
         let most = self.learnt_documents;
         let detail = || {
             format!(
@@ -67,7 +67,7 @@ impl SearchLimits {
     }
 
     /// What is said of a source whose graph has left documents out, or has not.
-    pub(crate) fn of_graph(&self, is_full: bool) -> LimitState {
+    pub(crate) fn graph_state(&self, is_full: bool) -> LimitState {
         let most = self.graph_documents;
         let detail = || {
             format!(
@@ -89,11 +89,11 @@ mod tests {
             learnt_documents: 5,
             ..SearchLimits::default()
         };
-        assert_eq!(limits.of_learning(5).1, None);
-        let told = limits.of_learning(6).1.expect("it is passed");
+        assert_eq!(limits.learning_state(5).1, None);
+        let told = limits.learning_state(6).1.expect("it is passed");
         assert!(told.contains("SERVICE_MAX_LEARNT_DOCUMENTS"), "{told}");
-        assert_eq!(limits.of_graph(false).1, None);
-        assert!(limits.of_graph(true).1.is_some());
+        assert_eq!(limits.graph_state(false).1, None);
+        assert!(limits.graph_state(true).1.is_some());
         for (mode, folders, system) in [
             (WatchMode::Events, false, false),
             (WatchMode::EventsAndPolling, false, false),
@@ -105,7 +105,9 @@ mod tests {
             (WatchMode::Polling(PollingReason::SystemLimit), false, true),
             (WatchMode::Polling(PollingReason::Unsupported), false, true),
         ] {
-            let told = limits.of_watch(mode).map(|(_, detail)| detail.is_some());
+            let told = limits
+                .watch_states(mode)
+                .map(|(_, detail)| detail.is_some());
             assert_eq!(told, [folders, system], "{mode}");
         }
     }

@@ -39,7 +39,7 @@ impl Rerankers {
     }
 
     /// How a role with these settings has its results read once more; `None` where it has not.
-    pub(crate) fn of(&self, extra: &Extra) -> Option<RoleReranker> {
+    pub(crate) fn for_role(&self, extra: &Extra) -> Option<RoleReranker> {
         let scorer = RoleScorer {
             source: extra.reranking()?,
             pool: Arc::clone(&self.0),
@@ -74,8 +74,8 @@ impl RoleReranker {
     }
 
     /// Asks the server what the search wanted to know of it.
-    pub(crate) async fn ask(&self) {
-        self.scorer.ask().await;
+    pub(crate) async fn fetch_scores(&self) {
+        self.scorer.fetch_scores().await;
     }
 }
 
@@ -117,13 +117,13 @@ impl PairScorer for RoleScorer {
             ModelSource::Folder(folder) => {
                 let model = self.pool.model(folder)?;
                 let scores: Vec<f32> = texts.iter().map(|text| model.score(query, text)).collect();
-                self.pool.keep(key, scores.clone());
+                self.pool.insert(key, scores.clone());
                 Ok(scores)
             }
             ModelSource::Server { base_url, model } => {
                 let mut question = self.question.lock();
                 if let ServerQuestion::Answered(answer) = &*question {
-                    return answer.of(key);
+                    return answer.get(key);
                 }
                 *question = ServerQuestion::Open(RerankTexts {
                     endpoint: EmbeddingEndpoint {
@@ -141,7 +141,7 @@ impl PairScorer for RoleScorer {
 
 impl ServerScores {
     /// What it gave for a query and texts.
-    fn of(&self, key: [u8; 32]) -> Result<Vec<f32>, NoScores> {
+    fn get(&self, key: [u8; 32]) -> Result<Vec<f32>, NoScores> {
         if self.key == key {
             return self.scores.clone().map_err(NoScores::Failed);
         }
@@ -152,7 +152,7 @@ impl ServerScores {
 
 impl RoleScorer {
     /// Asks the server, for its answer or until the deadline.
-    async fn ask(&self) {
+    async fn fetch_scores(&self) {
         let ServerQuestion::Open(question) = std::mem::take(&mut *self.question.lock()) else {
             return;
         };
@@ -161,7 +161,7 @@ impl RoleScorer {
         let answer = service.ask_within(question, RERANK_TIMEOUT * 2).await;
         let scores = answer.unwrap_or_else(|error| Err(error.to_string()));
         if let Ok(scores) = &scores {
-            self.pool.keep(key, scores.clone());
+            self.pool.insert(key, scores.clone());
         }
         *self.question.lock() = ServerQuestion::Answered(ServerScores { key, scores });
     }
@@ -191,7 +191,7 @@ impl ModelPool {
         Ok(model)
     }
 
-    fn keep(&self, key: [u8; 32], scores: Vec<f32>) {
+    fn insert(&self, key: [u8; 32], scores: Vec<f32>) {
         let mut known = self.known.lock();
         if known.len() >= MAX_CACHED {
             known.clear();

@@ -125,7 +125,7 @@ impl Handler<ApplyRoles> for RoleManager {
         let former = self.context.publisher.registry().now();
         let unchanged = former.generation();
         // Thesauri are read.
-        let made = actix_rt::task::spawn_blocking(move || former.after(&file));
+        let made = actix_rt::task::spawn_blocking(move || former.updated(&file));
         let applied: ResponseActFuture<Self, u64> =
             Box::pin(made.into_actor(self).map(move |made, manager, _| {
                 let Ok(role_set) = made else {
@@ -202,7 +202,7 @@ impl RoleManagerContext {
 
     async fn start(&self, handle: &Arc<SourceHandle>) {
         if handle.haystack.indexed_files().is_none() {
-            if handle.with(|status| status.error.is_none()) {
+            if handle.read_status(|status| status.error.is_none()) {
                 handle.refuse();
             }
             return;

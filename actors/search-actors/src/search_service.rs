@@ -139,7 +139,7 @@ fn search(
         searched.role.reranking = reranker.map(RoleReranker::reranking);
         let answer =
             remote_sources::with_times(answering::search(&searched.role, params)?, &searched);
-        remote_sources::remember(entry, &searched, &answer);
+        remote_sources::store_items(entry, &searched, &answer);
         Ok(answer)
     })
 }
@@ -214,7 +214,7 @@ where
 }
 
 /// What `work` gives on a worker; none where it is refused, or panics.
-async fn on_worker<T: Send + 'static>(
+async fn run_on_worker<T: Send + 'static>(
     jobs: &Sender<Job>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
@@ -244,7 +244,7 @@ where
     let _ = jobs.try_send(job);
 }
 
-async fn asked_outcomes(
+async fn query_remote(
     question: Option<(ChildRef<RemoteSources>, QuerySources)>,
 ) -> Vec<SourceOutcome> {
     match question {
@@ -253,9 +253,9 @@ async fn asked_outcomes(
     }
 }
 
-async fn asked_queries(queries: QueryEmbedder, wanted: Option<PendingQuery>) -> Vec<ServedQuery> {
+async fn embed_queries(queries: QueryEmbedder, wanted: Option<PendingQuery>) -> Vec<ServedQuery> {
     match wanted {
-        Some(wanted) => queries.ask(wanted).await,
+        Some(wanted) => queries.embed(wanted).await,
         None => Vec::new(),
     }
 }
@@ -289,11 +289,11 @@ impl SearchWork {
         };
         let work = Arc::new(self);
         let first = Arc::clone(&work);
-        let found = on_worker(&jobs, move || first.run()).await?;
+        let found = run_on_worker(&jobs, move || first.run()).await?;
         if found != Err(SearchFailure::Unscored) {
             return Some(Box::new(move || found));
         }
-        reranker.ask().await;
+        reranker.fetch_scores().await;
         Some(Box::new(move || work.run()))
     }
 }
@@ -309,7 +309,7 @@ impl Handler<Search> for SearchService {
         let question = self.question(&role_set, &params);
         let reranker = role_set
             .role(params.role.as_deref())
-            .and_then(|entry| self.rerankers.of(&entry.role.extra));
+            .and_then(|entry| self.rerankers.for_role(&entry.role.extra));
         let asks_first =
             question.is_some() || wanted.as_ref().is_some_and(PendingQuery::needs_server);
         let is_served = reranker.as_ref().is_some_and(RoleReranker::is_served);
@@ -317,7 +317,7 @@ impl Handler<Search> for SearchService {
             let (queries, jobs) = (self.queries.clone(), self.jobs.clone());
             ReplyPlan::After(Box::pin(async move {
                 let (outcomes, served) =
-                    tokio::join!(asked_outcomes(question), asked_queries(queries, wanted));
+                    tokio::join!(query_remote(question), embed_queries(queries, wanted));
                 let work = SearchWork {
                     role_set,
                     params,
@@ -328,7 +328,7 @@ impl Handler<Search> for SearchService {
                 work.reply(jobs).await
             }))
         } else {
-            let served = wanted.map(PendingQuery::known).unwrap_or_default();
+            let served = wanted.map(PendingQuery::cached).unwrap_or_default();
             ReplyPlan::Now(Box::new(move || {
                 search(&role_set, &params, &[], &served, reranker.as_ref())
             }))

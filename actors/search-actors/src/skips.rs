@@ -33,7 +33,7 @@ pub(crate) struct SkippedFiles {
 
 impl SkippedFiles {
     /// Everything that a comparison has left out.
-    pub(crate) fn of(left_out: Vec<SkippedPath>) -> Self {
+    pub(crate) fn from_paths(left_out: Vec<SkippedPath>) -> Self {
         let mut skips = Self::default();
         skips.add(left_out);
         skips
@@ -44,11 +44,11 @@ impl SkippedFiles {
     pub(crate) fn follow(&mut self, batch: &ChangeBatch, left_out: Vec<SkippedPath>) -> bool {
         let before = self.counts.clone();
         for key in batch.changed.iter().chain(&batch.removed) {
-            self.forget(key);
+            self.remove(key);
         }
         for folder in &batch.removed {
-            for key in self.below(folder) {
-                self.forget(&key);
+            for key in self.reasons_below(folder) {
+                self.remove(&key);
             }
         }
         let seen = batch.left_out.iter().map(|(key, reason)| SkippedPath {
@@ -96,19 +96,19 @@ impl SkippedFiles {
 
     fn add(&mut self, left_out: Vec<SkippedPath>) {
         for SkippedPath { key, reason } in left_out {
-            self.forget(&key);
+            self.remove(&key);
             self.counts.add(reason);
             self.paths.insert(key.into_boxed_str(), reason);
         }
     }
 
-    fn forget(&mut self, key: &str) {
+    fn remove(&mut self, key: &str) {
         if let Some(reason) = self.paths.remove(key) {
             self.counts.subtract(reason);
         }
     }
 
-    fn below(&self, folder: &str) -> BTreeSet<Box<str>> {
+    fn reasons_below(&self, folder: &str) -> BTreeSet<Box<str>> {
         let start = format!("{folder}/");
         let from = start.clone().into_boxed_str();
         let paths = self.paths.range(from..);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn u8_what_is_left_out_is_counted_through_every_change() {
         use SkipReason::{Binary, Empty, TooLarge};
-        let mut skips = SkippedFiles::of(skipped(&[
+        let mut skips = SkippedFiles::from_paths(skipped(&[
             ("a.bin", Binary),
             ("d/b.bin", Binary),
             ("d/c.md", Empty),
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn i16_what_is_left_out_is_told_page_by_page() {
         use SkipReason::{Binary, Empty, TooLarge};
-        let skips = SkippedFiles::of(skipped(&[
+        let skips = SkippedFiles::from_paths(skipped(&[
             ("a.bin", Binary),
             ("b.log", TooLarge),
             ("c.bin", Binary),
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn i16_what_cannot_be_read_for_now_is_told_to_be_stale_where_it_is_found() {
         use SkipReason::{Binary, ParserFailed, TooSlow, Unreadable};
-        let skips = SkippedFiles::of(skipped(&[
+        let skips = SkippedFiles::from_paths(skipped(&[
             ("a.pdf", ParserFailed),
             ("b.pdf", ParserFailed),
             ("c.pdf", TooSlow),

@@ -196,7 +196,7 @@ impl SourceHandle {
 
     /// The handle of all parts of a source that is split, for the one who learns of them: a state
     /// of its own, and the same concepts.
-    pub(crate) fn of_all_parts(part: &Self, texts: TextStore) -> Self {
+    pub(crate) fn for_all_parts(part: &Self, texts: TextStore) -> Self {
         let concepts = SourceConcepts {
             thesaurus: Arc::clone(part.graph.thesaurus()),
             learns: part.learns,
@@ -249,7 +249,7 @@ impl SourceHandle {
         after: Option<&str>,
         limit: usize,
     ) -> SkippedPage {
-        let snapshot = self.with(|status| status.snapshot.clone());
+        let snapshot = self.read_status(|status| status.snapshot.clone());
         let document = |key: &str| snapshot.as_ref()?.document(key).ok().flatten();
         let is_found = |key: &str| document(key).is_some();
         self.skips.lock().page(reason, after, limit, is_found)
@@ -283,7 +283,7 @@ impl SourceHandle {
     }
 
     /// Looks at the state without copying it.
-    pub fn with<T>(&self, look: impl FnOnce(&SourceStatus) -> T) -> T {
+    pub fn read_status<T>(&self, look: impl FnOnce(&SourceStatus) -> T) -> T {
         look(&self.status.read())
     }
 
@@ -321,11 +321,11 @@ impl SourceHandle {
 
     /// Notes whether a limit is reached; says so in the log where that is new.
     pub(crate) fn set_limit(&self, (limit, detail): LimitState) {
-        if self.with(|status| status.limits.get(&limit) == detail.as_ref()) {
+        if self.read_status(|status| status.limits.get(&limit) == detail.as_ref()) {
             return;
         }
         let (source, reason) = (self.haystack.name.as_str(), limit.as_str());
-        let was_reached = self.with(|status| status.limits.contains_key(&limit));
+        let was_reached = self.read_status(|status| status.limits.contains_key(&limit));
         if let Some(detail) = detail.as_deref().filter(|_| !was_reached) {
             tracing::warn!(event = "source.limit", source, reason, detail);
         }
@@ -338,7 +338,7 @@ impl SourceHandle {
     }
 
     /// All of the source is being compared, or what was found so is being indexed.
-    pub(crate) fn begin_indexing(&self) {
+    pub(crate) fn start_indexing(&self) {
         self.publish(|status| {
             status.state = SourceState::Indexing;
             status.progress = IndexProgress::default();
@@ -354,7 +354,7 @@ impl SourceHandle {
     }
 
     /// Its indexer has failed, and tries again after a pause; what was searchable stays so.
-    pub(crate) fn down(&self, reason: &str, pause: Duration) {
+    pub(crate) fn record_failure(&self, reason: &str, pause: Duration) {
         let pause_s = pause.as_secs();
         self.publish(|status| {
             status.state = SourceState::Failed;
@@ -377,7 +377,7 @@ impl SourceHandle {
         if checked_at.is_some_and(|at| at.elapsed() < DAMAGE_CHECK_INTERVAL) {
             return false;
         }
-        let Some(snapshot) = self.with(|status| status.snapshot.clone()) else {
+        let Some(snapshot) = self.read_status(|status| status.snapshot.clone()) else {
             return false;
         };
         // What the machine does not let be read now says nothing.
@@ -427,7 +427,7 @@ impl SourceHandle {
 
     /// The source has just been asked, and failed with `error` if it did. What it said is not kept
     /// in the handle.
-    pub(crate) fn answered(&self, error: Option<&str>) {
+    pub(crate) fn record_answer(&self, error: Option<&str>) {
         self.publish_progress(|status| {
             status.error = error.map(str::to_owned);
             if error.is_none() {
@@ -437,12 +437,12 @@ impl SourceHandle {
     }
 
     /// Keeps an item that is shown.
-    pub(crate) fn remember(&self, item: &Item) {
-        self.recent.lock().put(item);
+    pub(crate) fn cache_item(&self, item: &Item) {
+        self.recent.lock().insert(item);
     }
 
     /// An item that was shown lately.
-    pub(crate) fn remembered(&self, key: &str) -> Option<Arc<Item>> {
+    pub(crate) fn cached_item(&self, key: &str) -> Option<Arc<Item>> {
         self.recent.lock().get(key)
     }
 

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn i16_functions_and_types_are_kept_once() {
         let text = "const MAX: u8 = 3;\nstruct Page;\nimpl Page {\n    fn new() {}\n    fn id() {}\n    fn new() {}\n}\n";
-        let names = |key: &str| names_for_ranking(key, text, FileRole::of_path(key));
+        let names = |key: &str| names_for_ranking(key, text, FileRole::from_path(key));
         assert_eq!(names("src/page.rs"), "Page\nnew");
         assert_eq!(names("examples/page.rs"), "Page\nnew");
         assert_eq!(names("tests/page.rs"), "");

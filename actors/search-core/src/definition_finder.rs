@@ -41,7 +41,7 @@ enum DefinitionMatch {
 impl DefinitionFinder {
     /// What finds the definitions that a query names; none where it names nothing: a sentence.
     #[must_use]
-    pub fn of_query(query: &ParsedQuery) -> Option<Self> {
+    pub fn from_query(query: &ParsedQuery) -> Option<Self> {
         let kinds = query.required_kinds();
         let meant = query.names().iter().filter(|name| !name.is_owner);
         let mut names: Vec<Name> = meant
@@ -101,7 +101,7 @@ impl DefinitionFinder {
         let mut best: Option<((DefinitionMatch, bool), Definition<'t>)> = None;
         let mut container = String::new();
         for found in definitions {
-            let likeness = self.likeness(&found, text, &container);
+            let likeness = self.similarity(&found, text, &container);
             if is_container(found.kind) {
                 container = squeezed(found.name);
             }
@@ -121,7 +121,7 @@ impl DefinitionFinder {
     pub fn lines(&self, key: &str, text: &str) -> Vec<usize> {
         let found = definitions(key, text);
         let named = found.filter(|one| {
-            let likeness = self.likeness(one, text, "");
+            let likeness = self.similarity(one, text, "");
             likeness.is_some_and(|(likeness, _)| likeness <= DefinitionMatch::Alike)
         });
         named.map(|one| one.line).collect()
@@ -129,7 +129,7 @@ impl DefinitionFinder {
 
     /// How well a definition goes with the query, and whether it does not lie in what is named
     /// before it; none where it does not go with it at all.
-    fn likeness(
+    fn similarity(
         &self,
         found: &Definition<'_>,
         text: &str,
@@ -223,7 +223,7 @@ mod tests {
 
     fn line(query: &str, key: &str, text: &str) -> Option<usize> {
         let query = parse(&SearchRequest::for_text(query)).expect("parses");
-        let finder = DefinitionFinder::of_query(&query)?;
+        let finder = DefinitionFinder::from_query(&query)?;
         finder.best(key, text).map(|found| found.line)
     }
 

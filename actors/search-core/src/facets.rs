@@ -127,15 +127,17 @@ fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<FacetValue> {
 /// The folders just below the lowest one that holds all.
 fn split(folders: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut paths = folders.keys();
-    let mut common: Vec<&str> = paths.next().map_or_else(Vec::new, |path| parts(path));
+    let mut common: Vec<&str> = paths
+        .next()
+        .map_or_else(Vec::new, |path| path_prefixes(path));
     for path in paths {
-        let shared = parts(path).into_iter().zip(&common);
+        let shared = path_prefixes(path).into_iter().zip(&common);
         let shared = shared.take_while(|(part, known)| part == *known).count();
         common.truncate(shared);
     }
     let mut below = BTreeMap::new();
     for (path, count) in folders {
-        let parts = parts(path);
+        let parts = path_prefixes(path);
         if parts.len() > common.len() {
             let folder = parts[..=common.len()].join("/") + "/";
             *below.entry(folder).or_default() += count;
@@ -144,7 +146,7 @@ fn split(folders: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     below
 }
 
-fn parts(path: &str) -> Vec<&str> {
+fn path_prefixes(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
 }
 

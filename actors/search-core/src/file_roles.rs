@@ -1,8 +1,8 @@
 //! What a file is for, told by its path and its first lines: the code itself, tests of it, a
 //! manual, an example, what a program has written, what others have.
 
-mod named;
-mod written_by;
+mod generated;
+mod names;
 
 use crate::analysis::fold;
 use crate::names::file_name;
@@ -184,7 +184,7 @@ impl FileRole {
 
     /// The role of a file with this path, `/`-separated, relative to its source.
     #[must_use]
-    pub fn of_path(key: &str) -> Self {
+    pub fn from_path(key: &str) -> Self {
         let mut folded = String::with_capacity(key.len());
         fold(key, &mut folded);
         let name = file_name(&folded);
@@ -246,7 +246,7 @@ impl FileRole {
     /// The role of a file that has this role by its path, in a source where no code is near: names
     /// of folders that mean something to programmers alone are those of any folder.
     #[must_use]
-    pub fn among_notes(self, key: &str) -> Self {
+    pub fn in_notes(self, key: &str) -> Self {
         let name = file_name(key);
         let mut folders = String::with_capacity(key.len());
         fold(&key[..key.len() - name.len()], &mut folders);
@@ -261,14 +261,14 @@ impl FileRole {
             return self;
         }
         // Its name may still say something.
-        Self::of_path(name)
+        Self::from_path(name)
     }
 
     /// The role of a file, its beginning looked at as well.
     #[must_use]
-    pub fn of(key: &str, text: &str) -> Self {
-        match Self::of_path(key) {
-            Self::Main | Self::Test | Self::Example if written_by::a_program(key, text) => {
+    pub fn detect(key: &str, text: &str) -> Self {
+        match Self::from_path(key) {
+            Self::Main | Self::Test | Self::Example if generated::a_program(key, text) => {
                 Self::Generated
             }
             role => role,

@@ -101,7 +101,7 @@ fn dotted(bytes: &[u8], at: usize) -> (usize, usize) {
         && bytes[at + 1].is_ascii_alphabetic()
         // Methods in a chain begin so too, at the beginning of a line.
         && bytes.get(end) != Some(&b'(')
-        && !begins_a_line_of_code(bytes, at);
+        && !starts_code_line(bytes, at);
     if !is_name {
         return none;
     }
@@ -112,7 +112,7 @@ fn dotted(bytes: &[u8], at: usize) -> (usize, usize) {
 }
 
 /// Whether nothing but blanks stands before `at` in its line, and something before them.
-fn begins_a_line_of_code(bytes: &[u8], at: usize) -> bool {
+fn starts_code_line(bytes: &[u8], at: usize) -> bool {
     let blanks = bytes[..at].iter().rev();
     let blanks = blanks
         .take_while(|&&byte| matches!(byte, b' ' | b'\t'))

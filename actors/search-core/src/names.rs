@@ -158,9 +158,9 @@ impl WantedName {
     /// is one qualified name (`a::b::C`, `a.b.c`, `A#b`, a path), its last part in the others, and
     /// the part before that (a method's type).
     #[must_use]
-    pub fn of_query(text: &str) -> Vec<Self> {
+    pub fn from_query(text: &str) -> Vec<Self> {
         let text = text.trim().trim_end_matches(['/', '(', ')']);
-        let whole = Self::within(text, &[]);
+        let whole = Self::with_containers(text, &[]);
         let mut wanted = Vec::new();
         if !text.contains(char::is_whitespace) {
             let segments: Vec<&str> = text
@@ -191,7 +191,7 @@ impl WantedName {
         !differs && squeezed(name) == self.name
     }
 
-    fn within(surface: &str, within: &[&str]) -> Self {
+    fn with_containers(surface: &str, within: &[&str]) -> Self {
         Self {
             surface: surface.to_owned(),
             name: squeezed(surface),
@@ -204,11 +204,11 @@ impl WantedName {
         let Some((last, before)) = segments.split_last() else {
             return Vec::new();
         };
-        let mut wanted = vec![Self::within(last, before)];
+        let mut wanted = vec![Self::with_containers(last, before)];
         if let Some((owner, before)) = before.split_last() {
             wanted.push(Self {
                 is_owner: true,
-                ..Self::within(owner, before)
+                ..Self::with_containers(owner, before)
             });
         }
         wanted
@@ -281,7 +281,7 @@ mod tests {
         let module = ("std/vec/index.html", "std::vec - Rust");
         let page = ("docs/QUERIES.md", "Query language");
         let kind = |text: &str, (key, title): (&str, &str)| {
-            let wanted = WantedName::of_query(text);
+            let wanted = WantedName::from_query(text);
             wanted.iter().find_map(|one| one.kind_of(key, title))
         };
         for (text, document, expected) in [
@@ -301,7 +301,7 @@ mod tests {
         ] {
             assert_eq!(kind(text, document), expected, "{text} of {document:?}");
         }
-        assert!(WantedName::of_query(" … ").is_empty());
+        assert!(WantedName::from_query(" … ").is_empty());
     }
 
     #[test]

@@ -49,8 +49,8 @@ impl WantedFile {
     /// The file that a piece of text without white space names, and what of the piece tells the
     /// line and where the file is kept, which are no words.
     #[must_use]
-    pub fn of_token(token: &str) -> Option<(Self, [Range<usize>; 2])> {
-        let PastedFile { path, line, noise } = PastedFile::of(token)?;
+    pub fn from_token(token: &str) -> Option<(Self, [Range<usize>; 2])> {
+        let PastedFile { path, line, noise } = PastedFile::parse(token)?;
         let surface = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let before = &path[..path.len() - surface.len()];
         let folders = before.split(['/', '\\']).map(squeezed);
@@ -77,7 +77,7 @@ impl WantedFile {
     /// How a document with this key in a source of this name is like the file; none where its name
     /// is another. `beside` are the other words of the query, squeezed.
     #[must_use]
-    pub fn likeness(&self, key: &str, source: &str, beside: &[String]) -> Option<FileLikeness> {
+    pub fn similarity(&self, key: &str, source: &str, beside: &[String]) -> Option<FileLikeness> {
         let name = file_name(key);
         if squeezed(name) != self.name {
             return None;
@@ -87,9 +87,9 @@ impl WantedFile {
             1.0
         } else {
             let places = folders.iter().chain([&source]);
-            let places: Vec<FolderWords> = places.map(|place| FolderWords::of(place)).collect();
+            let places: Vec<FolderWords> = places.map(|place| FolderWords::new(place)).collect();
             let of_word = |word: &String| {
-                let all = places.iter().map(|place| place.share(word));
+                let all = places.iter().map(|place| place.shared_fraction(word));
                 all.fold(0.0, f32::max)
             };
             beside.iter().map(of_word).sum::<f32>() / beside.len() as f32
@@ -98,7 +98,7 @@ impl WantedFile {
             BY_NAME_ALONE + (1.0 - BY_NAME_ALONE) * by_words
         } else {
             // What else lies in the path tells files of one path apart.
-            self.by_folders(&folders) * 0.95 + 0.05 * by_words
+            self.folder_similarity(&folders) * 0.95 + 0.05 * by_words
         };
         Some(FileLikeness {
             share,
@@ -108,7 +108,7 @@ impl WantedFile {
     }
 
     /// How far the folders of a key, the innermost first, are those typed.
-    fn by_folders(&self, folders: &[&str]) -> f32 {
+    fn folder_similarity(&self, folders: &[&str]) -> f32 {
         let folders: Vec<String> = folders.iter().map(|folder| squeezed(folder)).collect();
         let typed = self.folders.iter().rev();
         let common = self.folders.len().min(folders.len());
@@ -130,7 +130,7 @@ impl WantedFile {
 #[must_use]
 pub fn path_alone(text: &str) -> &str {
     let token = text.trim();
-    match PastedFile::of(token) {
+    match PastedFile::parse(token) {
         Some(found) if found.noise.iter().any(|part| !part.is_empty()) => {
             found.path.trim_start_matches("./")
         }
@@ -145,7 +145,7 @@ struct FolderWords {
 }
 
 impl FolderWords {
-    fn of(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         let parts = name.split(|c: char| !c.is_alphanumeric());
         Self {
             whole: squeezed(name),
@@ -153,7 +153,7 @@ impl FolderWords {
         }
     }
 
-    fn share(&self, word: &String) -> f32 {
+    fn shared_fraction(&self, word: &String) -> f32 {
         if self.whole == *word {
             1.0
         } else if self.parts.contains(word) {
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn i16_files_are_told_apart_by_all_folders_and_their_source() {
         let likeness = |token: &str, key: &str, source: &str, beside: &[&str]| {
-            let (file, _) = WantedFile::of_token(token).expect("a file");
+            let (file, _) = WantedFile::from_token(token).expect("a file");
             let beside: Vec<String> = beside.iter().map(|&one| one.to_owned()).collect();
-            file.likeness(key, source, &beside).map(|one| one.share)
+            file.similarity(key, source, &beside).map(|one| one.share)
         };
         let main = "bins/search-server/src/main.rs";
         assert_eq!(likeness("main.rs", main, "S", &["searchserver"]), Some(1.0));

@@ -104,7 +104,7 @@ fn watch_start(root: &RootDirectory) {
 fn formats(root: &RootDirectory, walked: &WalkedDirectory) {
     let mut samples: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
     for file in &walked.files {
-        let format = format!("{:?}", Format::of_key(&file.key));
+        let format = format!("{:?}", Format::from_key(&file.key));
         let sample = samples.entry(format).or_default();
         if sample.len() < 4000
             && let Ok(read) = root.read(&file.key, 1 << 20, is_binary)
@@ -195,7 +195,7 @@ fn excerpts(root: &RootDirectory, walked: &WalkedDirectory) {
         let files: Vec<&str> = walked
             .files
             .iter()
-            .filter(|file| typical(file.size) && Format::of_key(&file.key) == wanted)
+            .filter(|file| typical(file.size) && Format::from_key(&file.key) == wanted)
             .map(|file| file.key.as_str())
             .collect();
         if files.len() < 10 {

@@ -5,16 +5,16 @@
 //! becomes the snippet; where that says nothing of why it was found, all of it. A file that is gone
 //! or unreadable gives its title instead.
 
-mod behind;
-mod deep;
+mod best_hits;
 mod head;
-mod long;
-mod meant;
-mod meant_place;
+mod large_file;
+mod late_match;
+mod long_text;
 mod patterns;
 mod pieces;
 mod places;
-mod telling;
+mod target;
+mod target_line;
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -25,16 +25,16 @@ use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
 
-pub(crate) use self::deep::FilePiece;
+use self::best_hits::{MAX_HITS, TellingHits};
 use self::head::{FileHead, plain_utf8};
 pub(crate) use self::head::{is_deep, needs_decoding};
-use self::meant_place::MeantPlace;
+pub(crate) use self::large_file::FilePiece;
 use self::patterns::PatternPlaces;
 pub(crate) use self::pieces::passage_range;
 use self::pieces::{
-    around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
+    content_range, extent, is_inside_tag, line, margin_range, plain_around, whole_text, whole_words,
 };
-use self::telling::{MAX_HITS, TellingHits};
+use self::target::MeantPlace;
 use crate::extract::Format;
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
@@ -113,7 +113,7 @@ impl Excerpter {
         let finder = TermFinder::new(query);
         let identifier = query.only_identifier();
         Self {
-            definitions: DefinitionFinder::of_query(query),
+            definitions: DefinitionFinder::from_query(query),
             meant: MeantPlace::default(),
             pinned: None,
             identifier: identifier.map_or(0, |word| finder.bits_of(word.whole)),
@@ -132,7 +132,7 @@ impl Excerpter {
 
     /// Shows this passage of the next text, from 0, where it is known and holds words of the query.
     /// Phrases and patterns are shown where they stand.
-    pub fn prefer(&mut self, passage: Option<usize>) {
+    pub fn set_passage(&mut self, passage: Option<usize>) {
         let is_free = self.phrases.is_empty() && self.patterns.is_empty();
         self.passage = passage.filter(|_| is_free);
     }
@@ -142,7 +142,7 @@ impl Excerpter {
     #[must_use]
     pub fn weighing(mut self, rarities: &[f32]) -> Self {
         if !rarities.is_empty() {
-            self.weights = TermWeights::of_rarities(rarities);
+            self.weights = TermWeights::from_rarities(rarities);
         }
         self
     }
@@ -158,31 +158,31 @@ impl Excerpter {
     pub fn excerpt(&mut self, root: &dyn SourceFiles, key: &str, title: &str) -> Excerpt {
         let found = root
             .open_file(key)
-            .and_then(|file| self.of_file(&file, key));
+            .and_then(|file| self.excerpt_file(&file, key));
         match found {
             Ok(Some(excerpt)) => Excerpt {
                 definition: self.meant.found.take(),
                 ..excerpt
             },
-            Ok(None) | Err(_) => self.of_text(title),
+            Ok(None) | Err(_) => self.excerpt_text(title),
         }
     }
 
     /// The excerpt of a text that is at hand and may be long: only its beginning is looked at where
     /// it shows why the text was found.
-    pub fn of_long_text(&mut self, text: &str) -> Excerpt {
+    pub fn excerpt_long_text(&mut self, text: &str) -> Excerpt {
         let mut beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
-        if self.lies_behind(beginning, Format::Text, text.len()) {
+        if self.is_past_beginning(beginning, Format::Text, text.len()) {
             beginning = text;
         }
         if self.scan_preferred(beginning, Format::Text, text.len()) {
             return self.cut_plain(beginning, 0..beginning.len());
         }
-        self.of_text(beginning)
+        self.excerpt_text(beginning)
     }
 
     /// The excerpt of a text that is at hand.
-    pub fn of_text(&mut self, text: &str) -> Excerpt {
+    pub fn excerpt_text(&mut self, text: &str) -> Excerpt {
         self.scan(text, 0..text.len());
         self.cut_plain(text, 0..text.len())
     }
@@ -209,26 +209,26 @@ impl Excerpter {
             .collect()
     }
 
-    fn of_file(&mut self, file: &File, key: &str) -> Result<Option<Excerpt>, SkipReason> {
+    fn excerpt_file(&mut self, file: &File, key: &str) -> Result<Option<Excerpt>, SkipReason> {
         let mut beginning = std::mem::take(&mut self.beginning);
         beginning.filled = 0;
-        let excerpt = self.of_opened(file, key, &mut beginning);
+        let excerpt = self.excerpt_opened(file, key, &mut beginning);
         self.bytes_read += beginning.filled as u64;
         self.beginning = beginning;
         excerpt
     }
 
     /// Reads the beginning, and more of it where not all words were found in the beginning.
-    fn of_opened(
+    fn excerpt_opened(
         &mut self,
         file: &File,
         key: &str,
         beginning: &mut FileHead,
     ) -> Result<Option<Excerpt>, SkipReason> {
-        let format = Format::of_key(key);
+        let format = Format::from_key(key);
         let data = file
             .metadata()
-            .map_err(|error| SkipReason::of_io_error(&error))?;
+            .map_err(|error| SkipReason::from_io_error(&error))?;
         if !data.is_file() {
             return Err(SkipReason::NotARegularFile);
         }
@@ -240,43 +240,44 @@ impl Excerpter {
                 if self.means_a_place() {
                     // It may stand in the rest: nothing else is looked for meanwhile.
                     if self.scan_meant(text, format) {
-                        return Ok(Some(self.of_scanned(text, range, format)));
+                        return Ok(Some(self.excerpt_scanned(text, range, format)));
                     }
                 } else {
                     let is_shown = self.scan_passage(text, format, data.len() as usize);
                     if is_shown || self.scan(text, range.clone()) || self.has_seen_all() {
-                        return Ok(Some(self.of_scanned(text, range, format)));
+                        return Ok(Some(self.excerpt_scanned(text, range, format)));
                     }
                     scanned = self.resumption(text, format);
                 }
             }
             let is_whole = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
             if !is_whole && self.is_behind(beginning.bytes(), format, data.len()) {
-                if let Some(excerpt) = self.of_long_file(file, key, format, beginning.bytes()) {
+                if let Some(excerpt) = self.excerpt_long_file(file, key, format, beginning.bytes())
+                {
                     return Ok(Some(excerpt));
                 }
                 if is_deep(format, data.len())
-                    && let Some(excerpt) = self.of_deep_file(file)
+                    && let Some(excerpt) = self.excerpt_deep_file(file)
                 {
                     return Ok(Some(excerpt));
                 }
                 let whole = beginning.and_rest(file)?;
                 self.bytes_read += (whole.len() - beginning.filled) as u64;
-                self.learn_long_file(file, key, &whole);
-                return Ok(self.of_bytes(whole, format));
+                self.cache_long_file(file, key, &whole);
+                return Ok(self.excerpt_bytes(whole, format));
             }
         }
         let Some(text) = plain_utf8(beginning.bytes()) else {
-            return Ok(self.of_bytes(beginning.bytes().to_vec(), format));
+            return Ok(self.excerpt_bytes(beginning.bytes().to_vec(), format));
         };
         // The passage that says most may lie in what was read now.
         let Some(from) = scanned.filter(|_| self.passage.is_none()) else {
-            return Ok(self.of_content(text, format));
+            return Ok(self.excerpt_content(text, format));
         };
         let format = format.or_by_content(text);
         self.hits.retain(|hit| hit.end <= from);
         self.scan_on(text, from..text.len());
-        Ok(Some(self.of_scanned(
+        Ok(Some(self.excerpt_scanned(
             text,
             content_range(text, format),
             format,
@@ -302,7 +303,7 @@ impl Excerpter {
         seen == self.finder.all_terms()
     }
 
-    fn of_content(&mut self, text: &str, format: Format) -> Option<Excerpt> {
+    fn excerpt_content(&mut self, text: &str, format: Format) -> Option<Excerpt> {
         if text.trim_start().is_empty() {
             return None;
         }
@@ -311,11 +312,11 @@ impl Excerpter {
         if !self.scan_preferred(text, format, text.len()) {
             self.scan(text, range.clone());
         }
-        Some(self.of_scanned(text, range, format))
+        Some(self.excerpt_scanned(text, range, format))
     }
 
     /// The excerpt of a text whose hits are known.
-    fn of_scanned(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
+    fn excerpt_scanned(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
         if format == Format::Html {
             self.hits
                 .retain(|hit| !is_inside_tag(text.as_bytes(), hit.start));
@@ -323,12 +324,12 @@ impl Excerpter {
         match format {
             Format::Html | Format::Markdown if !self.patterns.is_empty() => {
                 // They were found in the text without its markup.
-                let line =
-                    line(text, self.best(), &self.weights).filter(|_| format == Format::Markdown);
+                let line = line(text, self.best_hits(), &self.weights)
+                    .filter(|_| format == Format::Markdown);
                 let body = whole_text(text, format);
                 Excerpt {
                     line,
-                    ..self.of_text(&body)
+                    ..self.excerpt_text(&body)
                 }
             }
             Format::Html | Format::Markdown => self.cut_markup(text, range, format),
@@ -400,7 +401,7 @@ impl Excerpter {
         let mut telling = TellingHits::new(&mut self.hits, &self.weights, span, terms);
         let mut stopped = false;
         self.finder.scan(&text[range], |hit| {
-            let flow = telling.add(hit.behind(offset));
+            let flow = telling.add(hit.shifted(offset));
             stopped = flow.is_break();
             flow
         });
@@ -408,7 +409,7 @@ impl Excerpter {
     }
 
     /// The hits of the best place.
-    fn best(&self) -> &[Hit] {
+    fn best_hits(&self) -> &[Hit] {
         if let Some(count) = self.pinned {
             return &self.hits[..count.min(self.hits.len())];
         }
@@ -417,11 +418,11 @@ impl Excerpter {
     }
 
     fn cut_plain(&mut self, text: &str, range: Range<usize>) -> Excerpt {
-        let best = self.best();
+        let best = self.best_hits();
         let focus = extent(best, range.start);
         let line = line(text, best, &self.weights);
         // Far more than a snippet holds, so that its edges are found in the slice.
-        let slice = around(text, &focus, &range, 4 * self.max_chars);
+        let slice = margin_range(text, &focus, &range, 4 * self.max_chars);
         let near = whole_words(&self.hits, text, &slice);
         let snippet = cut(
             &text[slice.clone()],
@@ -443,7 +444,7 @@ impl Excerpter {
     /// tried, and after some attempts the text of the whole page.
     fn cut_markup(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
         for _ in 0..MARKUP_ATTEMPTS {
-            let best = self.best();
+            let best = self.best_hits();
             let (focus, is_hit) = (extent(best, range.start), !best.is_empty());
             let line = line(text, best, &self.weights);
             let plain = plain_around(text, &focus, &range, format, self.max_chars);
@@ -466,7 +467,7 @@ impl Excerpter {
         let body = whole_text(text, format);
         Excerpt {
             line: None,
-            ..self.of_text(&body)
+            ..self.excerpt_text(&body)
         }
     }
 }

@@ -3,7 +3,7 @@
 pub mod answering;
 pub mod devdocs;
 pub mod index;
-mod lack;
+mod shortage;
 mod times;
 
 pub mod excerpt;
@@ -20,5 +20,5 @@ pub mod texts;
 pub mod walk;
 pub mod watch;
 
-pub use lack::is_lack;
+pub use shortage::is_lack;
 pub use times::rfc3339;

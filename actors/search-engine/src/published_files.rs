@@ -24,7 +24,7 @@ pub struct SourcePlace {
 impl SourcePlace {
     /// Of files that are here.
     #[must_use]
-    pub fn of(files: &dyn SourceFiles) -> Option<Self> {
+    pub fn from_files(files: &dyn SourceFiles) -> Option<Self> {
         let probe = files.location("probe")?;
         if let Some(path) = probe.path {
             let folder = PathBuf::from(path).parent()?.to_owned();

@@ -133,7 +133,7 @@ impl Revision {
     }
 
     /// Ends processes that nobody has asked for a while.
-    pub fn rest(&self) {
+    pub fn end_idle_processes(&self) {
         self.objects.rest(IDLE_TIMEOUT);
     }
 
@@ -151,7 +151,7 @@ impl Revision {
         let (mut batch, mut left_out) = (ChangeBatch::default(), Vec::new());
         for change in self.repository().changes(&old.commit, &new.commit)? {
             let TreeChange { path, kind } = change?;
-            let Some(secret) = look(&path, options) else {
+            let Some(secret) = admit_path(&path, options) else {
                 continue;
             };
             let (key, mut one) = (encode_key(&path), ChangeBatch::default());
@@ -214,7 +214,7 @@ impl RevisionFiles {
             Ok(BlobLookup::TooLarge(_)) => Err(SkipReason::TooLarge),
             Ok(BlobLookup::Nothing) => Err(SkipReason::Vanished),
             Err(GitError::Start { source, .. } | GitError::Io { source, .. }) => {
-                Err(SkipReason::of_io_error(&source))
+                Err(SkipReason::from_io_error(&source))
             }
             Err(error) => {
                 tracing::warn!(event = "file.unreadable", key, %error);
@@ -249,7 +249,7 @@ impl SourceFiles for RevisionFiles {
     /// A file in memory without a name, written as it is unpacked: whoever shows a place of a file
     /// reads only that of it.
     fn open_file(&self, key: &str) -> Result<File, SkipReason> {
-        let failed = |error: std::io::Error| SkipReason::of_io_error(&error);
+        let failed = |error: std::io::Error| SkipReason::from_io_error(&error);
         let made = rustix::fs::memfd_create("revision", MemfdFlags::CLOEXEC);
         let mut file = File::from(made.map_err(|error| failed(error.into()))?);
         self.found(key, self.max_file_bytes, Some(&mut file))?;
@@ -292,7 +292,7 @@ impl Iterator for RevisionWalk<'_> {
                 Ok(item) => item,
                 Err(error) => return Some(Err(error)),
             };
-            if let Some(secret) = look(&item.path, self.options) {
+            if let Some(secret) = admit_path(&item.path, self.options) {
                 return Some(Ok(walked(&item, secret, self.options.max_file_bytes)));
             }
         }
@@ -325,7 +325,7 @@ fn refused(kind: EntryKind) -> Option<SkipReason> {
 
 /// Whether a path is one of the source's: the glob lets it pass, and it is not hidden where those
 /// are not meant; then, whether it is secret by its name.
-fn look(path: &Path, options: &WalkOptions) -> Option<Option<SkipReason>> {
+fn admit_path(path: &Path, options: &WalkOptions) -> Option<Option<SkipReason>> {
     let mut names = path.iter().map(std::ffi::OsStr::as_encoded_bytes);
     let is_hidden = names.any(|name| name.starts_with(b"."));
     let is_meant =

@@ -1,7 +1,7 @@
 //! DOCX: paragraphs, headings by style, footnotes, title and keywords.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, each, text_of};
+use crate::markup::{Flow, Part, attribute, for_each_part, text_of};
 use crate::text::{Collector, Limits, Refusal, Text};
 
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
@@ -30,7 +30,7 @@ fn story(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
     let mut flow = Flow::default();
     let mut in_text = false;
     let mut is_title = false;
-    each(xml, |part| {
+    for_each_part(xml, |part| {
         match part {
             Part::Open("t", _) => in_text = true,
             Part::Close("t") => in_text = false,
@@ -49,13 +49,13 @@ fn story(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
                 flow.heading |= attribute(start, "val").is_some_and(|level| level != "9");
             }
             Part::Close("p") => {
-                flow.end(into);
+                flow.end_block(into);
                 is_title = false;
             }
             _ => {}
         }
         !into.is_full()
     })?;
-    flow.end(into);
+    flow.end_block(into);
     Ok(())
 }

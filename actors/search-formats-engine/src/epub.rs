@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use percent_encoding::percent_decode_str;
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, each, text_of, texts_of};
+use crate::markup::{Flow, Part, attribute, for_each_part, text_of, texts_of};
 use crate::text::{Collector, Limits, Refusal, Text, one_line};
 
 /// Authors and editors of a book that are searched.
@@ -49,7 +49,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 
 fn package_path(container: &[u8]) -> Result<String, Refusal> {
     let mut path = None;
-    each(container, |part| {
+    for_each_part(container, |part| {
         if let Part::Open("rootfile", start) = part {
             path = attribute(start, "full-path");
         }
@@ -62,7 +62,7 @@ fn package_path(container: &[u8]) -> Result<String, Refusal> {
 fn spine(opf: &[u8]) -> Result<Vec<String>, Refusal> {
     let mut hrefs = HashMap::new();
     let mut order = Vec::new();
-    each(opf, |part| {
+    for_each_part(opf, |part| {
         match part {
             Part::Open("item", start) => {
                 if let (Some(id), Some(href)) = (attribute(start, "id"), attribute(start, "href")) {
@@ -104,22 +104,22 @@ fn resolved(base: &str, href: &str) -> Option<String> {
 fn page(xhtml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
     let mut flow = Flow::default();
     let mut hidden = 0_usize;
-    let read = each(xhtml, |part| {
+    let read = for_each_part(xhtml, |part| {
         match part {
             Part::Open("script" | "style" | "head" | "svg", _) => hidden += 1,
             Part::Close("script" | "style" | "head" | "svg") => hidden = hidden.saturating_sub(1),
             Part::Text(text) if hidden == 0 => flow.push_folded(text),
             Part::Open("br", _) => flow.push(" "),
             Part::Open(name, _) if is_block(name) => {
-                flow.end(into);
+                flow.end_block(into);
                 flow.heading = is_heading(name);
             }
-            Part::Close(name) if is_block(name) => flow.end(into),
+            Part::Close(name) if is_block(name) => flow.end_block(into),
             _ => {}
         }
         !into.is_full()
     });
-    flow.end(into);
+    flow.end_block(into);
     read
 }
 

@@ -39,10 +39,10 @@ pub enum Format {
 
 impl Format {
     /// The format that a file's name promises.
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let (stem, ending) = name.rsplit_once('.')?;
         if ending.eq_ignore_ascii_case("gz") {
-            return of_gzip(stem);
+            return gzip_format(stem);
         }
         let known = [
             ("pdf", Self::Pdf),
@@ -66,7 +66,7 @@ impl Format {
 
     /// The same, where only the content tells: a page of a manual is called as a library or a log
     /// that was put away may be (`libx.so.1`, `log.1`).
-    pub fn of_content(name: &str, bytes: &[u8]) -> Option<Self> {
+    pub fn detect(name: &str, bytes: &[u8]) -> Option<Self> {
         (Self::may_be_manual(name) && manual::is_page(bytes)).then_some(Self::Manual)
     }
 
@@ -77,7 +77,7 @@ impl Format {
 }
 
 /// Archives in gzip are no texts.
-fn of_gzip(stem: &str) -> Option<Format> {
+fn gzip_format(stem: &str) -> Option<Format> {
     let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_one_of = |list: &[&str]| list.iter().any(|one| ending.eq_ignore_ascii_case(one));
     if is_one_of(&["tar", "cpio", "img", "iso", "vmdk", "qcow2", "raw", "bin"]) {
@@ -96,20 +96,17 @@ mod tests {
 
     #[test]
     fn endings() {
-        assert_eq!(Format::of_name("a/b/Paper.PDF"), Some(Format::Pdf));
-        assert_eq!(Format::of_name("mail.eml"), Some(Format::Mail));
-        assert_eq!(Format::of_name("x.md"), None);
-        assert_eq!(Format::of_name("pdf"), None);
-        assert_eq!(Format::of_name("man8/chroot.8.gz"), Some(Format::Gzip));
-        assert_eq!(Format::of_name("a.html.gz"), Some(Format::GzipHtml));
-        assert_eq!(Format::of_name("a.tar.gz"), None);
+        assert_eq!(Format::from_name("a/b/Paper.PDF"), Some(Format::Pdf));
+        assert_eq!(Format::from_name("mail.eml"), Some(Format::Mail));
+        assert_eq!(Format::from_name("x.md"), None);
+        assert_eq!(Format::from_name("pdf"), None);
+        assert_eq!(Format::from_name("man8/chroot.8.gz"), Some(Format::Gzip));
+        assert_eq!(Format::from_name("a.html.gz"), Some(Format::GzipHtml));
+        assert_eq!(Format::from_name("a.tar.gz"), None);
         let page = b".TH LS 1\n.SH NAME\n";
-        assert_eq!(Format::of_content("man1/ls.1", page), Some(Format::Manual));
-        assert_eq!(
-            Format::of_content("man1/ls.1ssl", page),
-            Some(Format::Manual)
-        );
-        assert_eq!(Format::of_content("log.1", b"12:00 started"), None);
-        assert_eq!(Format::of_content("10.1000/17.md", page), None);
+        assert_eq!(Format::detect("man1/ls.1", page), Some(Format::Manual));
+        assert_eq!(Format::detect("man1/ls.1ssl", page), Some(Format::Manual));
+        assert_eq!(Format::detect("log.1", b"12:00 started"), None);
+        assert_eq!(Format::detect("10.1000/17.md", page), None);
     }
 }

@@ -16,7 +16,7 @@
 //!   and depth are bounded.
 //! - **Nothing is followed.** No entity, link, image, macro or attachment leads to another file or
 //!   address.
-//! - **The bytes decide nothing.** The caller names the format ([`Format::of_name`] knows the usual
+//! - **The bytes decide nothing.** The caller names the format ([`Format::from_name`] knows the usual
 //!   endings).
 
 mod archive;

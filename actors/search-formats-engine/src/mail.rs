@@ -51,7 +51,7 @@ fn add(message: &Message<'_>, depth: usize, into: &mut Collector) {
         ("To", message.to()),
         ("Cc", message.cc()),
     ] {
-        let people = people.map(shown).unwrap_or_default();
+        let people = people.map(format_addresses).unwrap_or_default();
         if !people.is_empty() {
             into.paragraph(&format!("{name}: {people}"));
         }
@@ -95,7 +95,7 @@ fn is_called_text(name: Option<&str>) -> bool {
     ending.is_some_and(is)
 }
 
-fn shown(people: &Address<'_>) -> String {
+fn format_addresses(people: &Address<'_>) -> String {
     let each = people
         .iter()
         .map(|person| match (person.name(), person.address()) {

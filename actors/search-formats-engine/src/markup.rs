@@ -20,7 +20,10 @@ pub(crate) enum Part<'a> {
 }
 
 /// Calls `take` for each part of `xml`, until it says to stop (`false`).
-pub(crate) fn each(xml: &[u8], mut take: impl FnMut(Part<'_>) -> bool) -> Result<(), Refusal> {
+pub(crate) fn for_each_part(
+    xml: &[u8],
+    mut take: impl FnMut(Part<'_>) -> bool,
+) -> Result<(), Refusal> {
     let text = String::from_utf8_lossy(xml);
     let mut reader = Reader::from_str(&text);
     // Books are often HTML that calls itself XML.
@@ -76,7 +79,7 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
 pub(crate) fn texts_of(xml: &[u8], wanted: &str, most: usize) -> Vec<String> {
     let mut inside = false;
     let mut found: Vec<String> = Vec::new();
-    let read = each(xml, |part| {
+    let read = for_each_part(xml, |part| {
         match part {
             Part::Open(name, _) if name == wanted => {
                 inside = true;
@@ -101,7 +104,7 @@ pub(crate) fn texts_of(xml: &[u8], wanted: &str, most: usize) -> Vec<String> {
 pub(crate) fn text_of(xml: &[u8], wanted: &str) -> Option<String> {
     let mut inside = false;
     let mut found = String::new();
-    let read = each(xml, |part| {
+    let read = for_each_part(xml, |part| {
         match part {
             Part::Open(name, _) if name == wanted => inside = true,
             Part::Text(text) if inside => found.push_str(text),
@@ -148,7 +151,7 @@ impl Flow {
     }
 
     /// Ends the open block.
-    pub(crate) fn end(&mut self, into: &mut crate::text::Collector) {
+    pub(crate) fn end_block(&mut self, into: &mut crate::text::Collector) {
         if self.heading {
             into.heading(&self.line);
         } else {

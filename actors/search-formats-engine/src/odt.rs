@@ -1,7 +1,7 @@
 //! ODT: paragraphs and headings of the text, title and keywords.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, each, text_of};
+use crate::markup::{Flow, Part, for_each_part, text_of};
 use crate::text::{Collector, Limits, Refusal, Text};
 
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
@@ -19,7 +19,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let content = archive.demand("content.xml")?;
     let mut flow = Flow::default();
     let mut open = 0_usize;
-    each(&content, |part| {
+    for_each_part(&content, |part| {
         match part {
             Part::Open("p", _) => open += 1,
             Part::Open("h", _) => {
@@ -30,7 +30,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
             Part::Open("tab" | "s" | "line-break", _) if open > 0 => flow.push(" "),
             Part::Close("p" | "h") => {
                 open = open.saturating_sub(1);
-                flow.end(&mut into);
+                flow.end_block(&mut into);
             }
             _ => {}
         }
@@ -42,7 +42,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 fn keywords(meta: &[u8], into: &mut Collector) {
     let mut inside = false;
     // What could be read before a fault stays.
-    let _ = each(meta, |part| {
+    let _ = for_each_part(meta, |part| {
         match part {
             Part::Open("keyword", _) => inside = true,
             Part::Close("keyword") => inside = false,

@@ -2,7 +2,7 @@
 //! of a slide; sheets are headings.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, each, text_of};
+use crate::markup::{Flow, Part, attribute, for_each_part, text_of};
 use crate::text::{Collector, Limits, Refusal, Text};
 
 /// Numbers of parts that may be missing in a row: what was deleted leaves a gap.
@@ -17,7 +17,7 @@ pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     // Without it sheets have no names.
     let workbook = archive.part("xl/workbook.xml")?.unwrap_or_default();
     let mut names = Vec::new();
-    each(&workbook, |part| {
+    for_each_part(&workbook, |part| {
         if let Part::Open("sheet", start) = part {
             names.extend(attribute(start, "name"));
         }
@@ -28,7 +28,7 @@ pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
         None => Vec::new(),
     };
     let mut names = names.into_iter();
-    each_numbered(&mut archive, "xl/worksheets/sheet", limits, |xml| {
+    for_each_numbered(&mut archive, "xl/worksheets/sheet", limits, |xml| {
         into.heading(&names.next().unwrap_or_default());
         rows(xml, &shared, &mut into)?;
         Ok(!into.is_full())
@@ -39,7 +39,7 @@ pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut archive = Archive::open(bytes, limits)?;
     let mut into = with_properties(&mut archive, limits)?;
-    each_numbered(&mut archive, "ppt/slides/slide", limits, |xml| {
+    for_each_numbered(&mut archive, "ppt/slides/slide", limits, |xml| {
         slide(xml, &mut into)?;
         Ok(!into.is_full())
     })?;
@@ -57,7 +57,7 @@ fn with_properties(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collect
 }
 
 /// Calls `take` for the parts `{path}1.xml`, `{path}2.xml` …, until it says to stop.
-fn each_numbered(
+fn for_each_numbered(
     archive: &mut Archive<'_>,
     path: &str,
     limits: &Limits,
@@ -86,7 +86,7 @@ fn shared_texts(xml: &[u8]) -> Result<Vec<String>, Refusal> {
     let mut texts = Vec::new();
     let mut text = String::new();
     let (mut in_text, mut in_reading) = (false, false);
-    each(xml, |part| {
+    for_each_part(xml, |part| {
         match part {
             // How Japanese is read is no part of it.
             Part::Open("rPh", _) => in_reading = true,
@@ -105,7 +105,7 @@ fn shared_texts(xml: &[u8]) -> Result<Vec<String>, Refusal> {
 fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refusal> {
     let mut row = String::new();
     let (mut value, mut in_value, mut is_shared) = (String::new(), false, false);
-    each(xml, |part| {
+    for_each_part(xml, |part| {
         match part {
             Part::Open("c", start) => {
                 is_shared = attribute(start, "t").is_some_and(|kind| kind == "s");
@@ -140,7 +140,7 @@ fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refus
 fn slide(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
     let mut flow = Flow::default();
     let (mut in_text, mut is_title) = (false, false);
-    each(xml, |part| {
+    for_each_part(xml, |part| {
         match part {
             Part::Open("t", _) => in_text = true,
             Part::Close("t") => in_text = false,
@@ -153,12 +153,12 @@ fn slide(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
             Part::Close("sp") => is_title = false,
             Part::Close("p") => {
                 flow.heading = is_title;
-                flow.end(into);
+                flow.end_block(into);
             }
             _ => {}
         }
         !into.is_full()
     })?;
-    flow.end(into);
+    flow.end_block(into);
     Ok(())
 }

@@ -60,13 +60,13 @@ pub(crate) fn read(page: &str, into: &mut Collector) {
             break;
         };
         push(&mut flow, &rest[..at]);
-        rest = behind_markup(&rest[at..], &mut flow, into);
+        rest = after_markup(&rest[at..], &mut flow, into);
     }
-    flow.end(into);
+    flow.end_block(into);
 }
 
 /// What follows the tag or comment that `rest` begins with.
-fn behind_markup<'p>(rest: &'p str, flow: &mut Flow, into: &mut Collector) -> &'p str {
+fn after_markup<'p>(rest: &'p str, flow: &mut Flow, into: &mut Collector) -> &'p str {
     if let Some(comment) = rest.strip_prefix("<!--") {
         return comment.split_once("-->").map_or("", |(_, behind)| behind);
     }
@@ -87,14 +87,14 @@ fn behind_markup<'p>(rest: &'p str, flow: &mut Flow, into: &mut Collector) -> &'
         return inside;
     }
     let name = named[..length].to_ascii_lowercase();
-    let behind = behind_tag(&named[length..]);
+    let behind = after_tag(&named[length..]);
     if BLOCKS.contains(&&*name) {
-        flow.end(into);
+        flow.end_block(into);
         flow.heading = !is_end && is_heading(&name);
     } else if CELLS.contains(&&*name) {
         push(flow, " ");
     } else if HIDDEN.contains(&&*name) && !is_end {
-        return behind_element(behind, &name);
+        return after_element(behind, &name);
     }
     behind
 }
@@ -104,7 +104,7 @@ fn is_heading(name: &str) -> bool {
 }
 
 /// What follows the tag whose attributes `rest` begins with. A `>` in quotes does not end it.
-fn behind_tag(rest: &str) -> &str {
+fn after_tag(rest: &str) -> &str {
     let mut quote = None;
     let mut is_value = false;
     for (at, byte) in rest.bytes().enumerate() {
@@ -122,7 +122,7 @@ fn behind_tag(rest: &str) -> &str {
 }
 
 /// What follows the end tag of an element; nothing where it has none.
-fn behind_element<'p>(rest: &'p str, name: &str) -> &'p str {
+fn after_element<'p>(rest: &'p str, name: &str) -> &'p str {
     let mut left = rest;
     while let Some(at) = left.find("</") {
         let tag = &left[at + 2..];
@@ -130,7 +130,7 @@ fn behind_element<'p>(rest: &'p str, name: &str) -> &'p str {
             .get(..name.len())
             .is_some_and(|one| one.eq_ignore_ascii_case(name));
         if is_it {
-            return behind_tag(&tag[name.len()..]);
+            return after_tag(&tag[name.len()..]);
         }
         left = tag;
     }

@@ -114,7 +114,7 @@ fn suggestions(words: &[String]) {
     let typed = |round: usize| &words[round * 31 % words.len()];
     times("prefix of 1 to 4 letters", 4_000, |round| {
         let input = &typed(round)[..1 + round % 4];
-        std::hint::black_box(suggester.by_prefix(input, 10));
+        std::hint::black_box(suggester.complete_prefix(input, 10));
     });
     times("fuzzy, one letter wrong", 1_000, |round| {
         let mut input = typed(round).clone();
@@ -135,7 +135,7 @@ fn graph(words: &[String], next: &mut impl FnMut(usize) -> usize) {
             tags: &tags,
             ..DocumentFacts::default()
         };
-        graph.put(
+        graph.insert(
             &format!("src/module{}/file{number}.rs", number % 400),
             &extractor.contribution(&facts),
         );
@@ -146,7 +146,7 @@ fn graph(words: &[String], next: &mut impl FnMut(usize) -> usize) {
         graph.document_count()
     );
     times("neighbours of a concept", 1_000, |round| {
-        let id = ConceptId::of(&words[round % 300]);
+        let id = ConceptId::from_name(&words[round % 300]);
         std::hint::black_box(graph.neighbours(id, 50));
     });
     times("overview of 100 concepts", 20, |_| {
@@ -188,7 +188,7 @@ fn space(words: &[String], next: &mut impl FnMut(usize) -> usize) {
         ..LearnOptions::default()
     };
     let start = Instant::now();
-    let mut learner = Learner::begin(corpus, options);
+    let mut learner = Learner::new(corpus, options);
     while !learner.step().unwrap().is_done() {}
     let learnt = start.elapsed();
     let space = learner.finish().finish().unwrap();

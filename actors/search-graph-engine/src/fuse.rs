@@ -38,7 +38,7 @@ pub struct Candidate<'k> {
 
 impl Candidate<'_> {
     /// What of the score of its words is said otherwise.
-    fn share_otherwise(&self) -> f32 {
+    fn other_fraction(&self) -> f32 {
         let all = self.lexical + self.otherwise;
         if all > 0.0 { self.otherwise / all } else { 0.0 }
     }
@@ -69,7 +69,7 @@ struct Range {
 }
 
 impl Range {
-    fn of(cosines: impl Iterator<Item = f32>) -> Self {
+    fn from_cosines(cosines: impl Iterator<Item = f32>) -> Self {
         let none = Self {
             low: f32::INFINITY,
             high: f32::NEG_INFINITY,
@@ -81,7 +81,7 @@ impl Range {
     }
 
     /// From 0, the lowest, to 1, the highest.
-    fn stretch(self, cosine: f32) -> f32 {
+    fn normalize(self, cosine: f32) -> f32 {
         (cosine - self.low) / (self.high - self.low).max(f32::MIN_POSITIVE)
     }
 }
@@ -97,16 +97,16 @@ fn scores(candidates: &[Candidate<'_>]) -> Vec<Scores> {
     let highest = candidates
         .iter()
         .fold(0.0f32, |high, c| high.max(c.lexical + c.otherwise));
-    let learnt = Range::of(candidates.iter().filter_map(|c| c.learnt));
-    let model = Range::of(candidates.iter().filter_map(|c| c.model));
+    let learnt = Range::from_cosines(candidates.iter().filter_map(|c| c.learnt));
+    let model = Range::from_cosines(candidates.iter().filter_map(|c| c.model));
     let of = |candidate: &Candidate<'_>| Scores {
         lexical: if highest > 0.0 {
             (candidate.lexical + candidate.otherwise) / highest
         } else {
             0.0
         },
-        learnt: candidate.learnt.map(|cosine| learnt.stretch(cosine)),
-        model: candidate.model.map(|cosine| model.stretch(cosine)),
+        learnt: candidate.learnt.map(|cosine| learnt.normalize(cosine)),
+        model: candidate.model.map(|cosine| model.normalize(cosine)),
     };
     candidates.iter().map(of).collect()
 }
@@ -148,7 +148,7 @@ pub fn fuse(candidates: &[Candidate<'_>]) -> Vec<FusedCandidate> {
                 candidate: number,
                 score: lexical_part + vector_part,
                 lexical_part,
-                otherwise_part: lexical_part * candidate.share_otherwise(),
+                otherwise_part: lexical_part * candidate.other_fraction(),
                 vector_part,
                 vector_weight: weights.sum(),
             }

@@ -57,7 +57,7 @@ fn row_of((key, content): (u64, ContentHash)) -> [u8; ROW] {
 impl VersionRows {
     /// Of versions in any order, on the heap; of those of one key any counts.
     #[must_use]
-    pub fn of(versions: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
+    pub fn from_versions(versions: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
         let mut rows: Vec<[u8; ROW]> = versions.into_iter().map(row_of).collect();
         rows.sort_unstable_by_key(key_of);
         rows.dedup_by_key(|row| key_of(row));
@@ -181,7 +181,7 @@ mod tests {
         ) {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("manifest");
-            let heap = VersionRows::of(versions.iter().rev().map(|(key, content)| (*key, *content)));
+            let heap = VersionRows::from_versions(versions.iter().rev().map(|(key, content)| (*key, *content)));
             let mut bytes = Vec::new();
             Manifest::write(heap.iter(), &[7; 32], &mut bytes).expect("memory");
             std::fs::write(&path, &bytes).expect("written");

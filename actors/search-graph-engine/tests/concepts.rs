@@ -58,7 +58,7 @@ fn texts_are_rewritten_and_queries_expanded_by_what_was_declared() {
     assert_eq!(thesaurus.replace(text), "supervision: supervision.");
     let expanded = thesaurus.expand("let it crash or supervision");
     let all = vec!["supervision", "let it crash", "fault tolerance"];
-    assert_eq!(expanded, [(ConceptId::of("Supervision"), all)]);
+    assert_eq!(expanded, [(ConceptId::from_name("Supervision"), all)]);
     let text = "first\n\nabout fault tolerance\n\nlast";
     assert_eq!(thesaurus.extract(text), [(7, "about fault tolerance")]);
     assert!(Thesaurus::default().find(text).is_empty());
@@ -75,7 +75,7 @@ fn the_order_of_declarations_makes_no_difference() {
             .map(|m| thesaurus.id(m.entry))
             .collect()
     };
-    let expected = ["net", "net", "web"].map(ConceptId::of);
+    let expected = ["net", "net", "web"].map(ConceptId::from_name);
     assert_eq!(ids(&thesaurus(&[a, b])), expected);
     assert_eq!(ids(&thesaurus(&[b, a])), expected);
 }
@@ -138,7 +138,7 @@ proptest! {
             }
             match tags {
                 Some(tags) => {
-                    graph.put(&key.to_string(), &contribution(&tags));
+                    graph.insert(&key.to_string(), &contribution(&tags));
                     last.insert(key, tags);
                 }
                 None => {
@@ -163,7 +163,7 @@ proptest! {
             prop_assert_eq!(kept.concepts_of(&key), fresh.concepts_of(&key));
         }
         for tag in 0..8 {
-            let id = ConceptId::of(&format!("tag {tag}x"));
+            let id = ConceptId::from_name(&format!("tag {tag}x"));
             prop_assert_eq!(graph.neighbours(id, 50), fresh.neighbours(id, 50));
             prop_assert_eq!(kept.neighbours(id, 50), fresh.neighbours(id, 50));
         }
@@ -175,7 +175,7 @@ fn neighbours_are_what_documents_hold_together() {
     let index = GraphIndex::new(thesaurus(&[("actor", &["mailbox"])]).into());
     let put = |key: &str, tags: &[&str], body: &str| {
         let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        index.put(
+        index.insert(
             key,
             &DocumentFacts {
                 tags: &tags,
@@ -206,7 +206,7 @@ fn neighbours_are_what_documents_hold_together() {
     put("d", &["rust"], "");
     put("e", &["alone"], "");
     let around = |key: &str| {
-        let view = index.read(|graph| graph.around(key, 10))?;
+        let view = index.read(|graph| graph.neighbourhood(key, 10))?;
         let names = view.concepts.into_iter().map(|concept| concept.name);
         Some((names.collect::<Vec<_>>(), view.documents))
     };
@@ -290,7 +290,7 @@ proptest! {
         let mut expected: Vec<(&str, u32)> = all.iter().copied().filter(|(text, _)| text.starts_with(&input)).collect();
         expected.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         let suggester = suggester(&all);
-        let found = suggester.by_prefix(&input, 100);
+        let found = suggester.complete_prefix(&input, 100);
         let found: Vec<(&str, u32)> = found.iter().map(|s| (s.text.as_str(), s.weight)).collect();
         prop_assert_eq!(found, expected);
     }
@@ -323,7 +323,7 @@ proptest! {
         let all: Vec<(&str, u32)> = result.iter().map(|(text, weight)| (text.as_str(), *weight)).collect();
         let anew = suggester(&all);
         prop_assert_eq!(changed.len(), anew.len());
-        prop_assert_eq!(changed.by_prefix(&input, 100), anew.by_prefix(&input, 100));
+        prop_assert_eq!(changed.complete_prefix(&input, 100), anew.complete_prefix(&input, 100));
         prop_assert_eq!(changed.nearly(&input, 100), anew.nearly(&input, 100));
         prop_assert_eq!(anew.differing(), 0);
     }

@@ -69,7 +69,7 @@ fn bytes(space: &ConceptSpace) -> Vec<u8> {
 #[test]
 fn the_same_corpus_and_seed_give_the_same_vectors_bit_for_bit() {
     let folder = tempfile::tempdir().expect("a folder");
-    let run = |options| bytes(&learn(Learner::begin(corpus(folder.path(), 300), options)));
+    let run = |options| bytes(&learn(Learner::new(corpus(folder.path(), 300), options)));
     let first = run(options());
     assert!(first == run(options()), "two runs differ");
     let other = LearnOptions {
@@ -82,12 +82,9 @@ fn the_same_corpus_and_seed_give_the_same_vectors_bit_for_bit() {
 #[test]
 fn a_resumed_job_ends_as_an_uninterrupted_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let uninterrupted = bytes(&learn(Learner::begin(
-        corpus(folder.path(), 600),
-        options(),
-    )));
+    let uninterrupted = bytes(&learn(Learner::new(corpus(folder.path(), 600), options())));
     for stop_after in [1, 2, 3, 7] {
-        let mut learner = Learner::begin(corpus(folder.path(), 600), options());
+        let mut learner = Learner::new(corpus(folder.path(), 600), options());
         for _ in 0..stop_after {
             learner.step().expect("a step");
         }
@@ -108,7 +105,7 @@ fn a_resumed_job_ends_as_an_uninterrupted_one() {
 fn a_checkpoint_of_something_else_or_cut_short_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut checkpoint = Vec::new();
-    let mut learner = Learner::begin(corpus(folder.path(), 100), options());
+    let mut learner = Learner::new(corpus(folder.path(), 100), options());
     learner.checkpoint(&mut checkpoint).expect("memory");
     let resume = |count, options, bytes: &[u8]| {
         Learner::resume(corpus(folder.path(), count), options, &mut &*bytes).map(|_| ())
@@ -135,7 +132,7 @@ fn a_checkpoint_of_something_else_or_cut_short_is_refused() {
 #[test]
 fn documents_are_found_by_words_they_do_not_hold() {
     let folder = tempfile::tempdir().expect("a folder");
-    let learner = Learner::begin(
+    let learner = Learner::new(
         corpus(folder.path(), 400),
         LearnOptions {
             epochs: Some(30),
@@ -143,7 +140,7 @@ fn documents_are_found_by_words_they_do_not_hold() {
         },
     );
     let mut space = learn(learner);
-    assert!(space.is_ready() && !space.wants_refresh());
+    assert!(space.is_ready() && !space.needs_refresh());
     let subject: Vec<String> = (0..12).map(|number| word(3, number)).collect();
     let related = space.related_words(&subject[0], 6);
     assert!(related.len() == 6, "{related:?}");
@@ -152,7 +149,7 @@ fn documents_are_found_by_words_they_do_not_hold() {
         "{related:?}"
     );
     // A document of one word is found by another word of its subject.
-    space.put("new", [&subject[1]]);
+    space.insert("new", [&subject[1]]);
     let query = space
         .query_vector([(subject[2].as_str(), 1)])
         .expect("a direction");
@@ -174,20 +171,20 @@ fn documents_are_found_by_words_they_do_not_hold() {
 #[test]
 fn a_refresh_begins_with_what_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut learner = Learner::begin(corpus(folder.path(), 400), LearnOptions::default());
+    let mut learner = Learner::new(corpus(folder.path(), 400), LearnOptions::default());
     while !learner.step().expect("a step").is_done() {}
     let learnt = learner.progress().loss;
     let mut model = Vec::new();
     learner.save_model(&mut model).expect("memory");
     let options = LearnOptions::refresh(1);
     let larger = corpus(folder.path(), 420);
-    let mut warm = Learner::begin_from_model(larger, options, &mut model.as_slice()).expect("warm");
+    let mut warm = Learner::from_model(larger, options, &mut model.as_slice()).expect("warm");
     warm.step().expect("a step");
-    let mut cold = Learner::begin(corpus(folder.path(), 420), options);
+    let mut cold = Learner::new(corpus(folder.path(), 420), options);
     cold.step().expect("a step");
     let (warm, cold) = (warm.progress().loss, cold.progress().loss);
     assert!(warm < cold, "{warm} {cold} {learnt}");
-    let refused = Learner::begin_from_model(
+    let refused = Learner::from_model(
         corpus(folder.path(), 4),
         options,
         &mut &b"no model, at all."[..],
@@ -229,7 +226,7 @@ fn the_token_file_gives_back_the_documents_and_knows_when_it_is_damaged() {
 fn empty_and_tiny_corpora_do_no_harm() {
     for count in [0, 1, 2] {
         let folder = tempfile::tempdir().expect("a folder");
-        let space = learn(Learner::begin(corpus(folder.path(), count), options()));
+        let space = learn(Learner::new(corpus(folder.path(), count), options()));
         assert!(!space.is_ready(), "{count}");
         if let Some(query) = space.query_vector([("unheard", 1)]) {
             assert!(space.scan(&query, 10).len() <= count);
@@ -249,10 +246,7 @@ fn i16_parts_of_a_document_teach_one_by_one_and_give_it_one_vector() {
                 writer.add(&key, &title, &body).expect("a part");
             }
         }
-        learn(Learner::begin(
-            writer.finish().expect("a corpus"),
-            options(),
-        ))
+        learn(Learner::new(writer.finish().expect("a corpus"), options()))
     };
     let space = learnt(30, 7);
     assert_eq!(space.len(), 30);

@@ -27,7 +27,7 @@ fn space(count: usize) -> ConceptSpace {
         epochs: Some(2),
         ..LearnOptions::default()
     };
-    let mut learner = Learner::begin(writer.finish().expect("a corpus"), options);
+    let mut learner = Learner::new(writer.finish().expect("a corpus"), options);
     while !learner.step().expect("a step").is_done() {}
     learner.finish().finish().expect("a space")
 }
@@ -92,7 +92,7 @@ fn i16_the_words_near_a_query_are_looked_for_once_until_words_are_learnt_anew() 
     assert_eq!(near(&space, 5), first);
     // A change of documents leaves the words as they are.
     let searched = space.clone();
-    space.put("d007", ["wing", "panic"]);
+    space.insert("d007", ["wing", "panic"]);
     assert_eq!(near(&space, 5), first);
     assert_eq!(near(&searched, 5), first);
     assert_eq!(space.words().searches(), distinct);
@@ -116,9 +116,9 @@ fn a_document_indexed_again_unchanged_keeps_its_vector() {
     let body: Vec<&str> = (0..10)
         .map(|at| WORDS[(7 * 5 + at * at) % WORDS.len()])
         .collect();
-    space.put("d007", body.iter().rev());
+    space.insert("d007", body.iter().rev());
     assert_eq!(space.scan(&query, 60), before);
-    assert!(space.is_changed() && !space.wants_refresh());
+    assert!(space.is_changed() && !space.needs_refresh());
 }
 
 /// All documents changed at once are no reason to learn all words again, unless they say something
@@ -130,18 +130,18 @@ fn i16_a_document_counts_as_changed_by_what_has_changed_of_it() {
     let body = |number: usize| (0..10).map(move |at| WORDS[(number * 5 + at * at) % WORDS.len()]);
     for number in 0..60 {
         let key = format!("d{number:03}");
-        space.put(&key, body(number).chain(["unheard", "of"]));
+        space.insert(&key, body(number).chain(["unheard", "of"]));
     }
-    assert!(space.is_changed() && !space.wants_refresh());
+    assert!(space.is_changed() && !space.needs_refresh());
     for number in 0..60 {
-        space.put(
+        space.insert(
             &format!("d{number:03}"),
             [WORDS[(number + 6) % WORDS.len()]],
         );
     }
-    assert!(space.wants_refresh());
+    assert!(space.needs_refresh());
     for number in 0..150 {
-        space.put(&format!("e{number:03}"), body(number));
+        space.insert(&format!("e{number:03}"), body(number));
     }
     assert!(space.is_another());
 }
@@ -152,8 +152,8 @@ fn readers_of_a_clone_see_the_space_as_it_was() {
     let query = space.query_vector([("flow", 1)]).expect("a direction");
     let (reader, before) = (space.clone(), space.scan(&query, 60));
     assert!(space.remove("d007") && !space.remove("d007"));
-    space.put("d008", ["panic"]);
-    space.put("d009", ["unheard"]);
+    space.insert("d008", ["panic"]);
+    space.insert("d009", ["unheard"]);
     assert!(space.remove("d010"));
     assert_eq!(reader.scan(&query, 60), before);
     assert_eq!((space.len(), reader.len()), (57, 60));
@@ -163,7 +163,7 @@ fn readers_of_a_clone_see_the_space_as_it_was() {
         None,
         "nothing is known of its words"
     );
-    assert!(space.wants_refresh() && !reader.wants_refresh());
+    assert!(space.needs_refresh() && !reader.needs_refresh());
 }
 
 proptest! {
@@ -184,7 +184,7 @@ proptest! {
             if number == keep_at {
                 space = kept(&space, folder.path());
             }
-            space.put(&format!("k{number}"), [WORDS[number % 12]]);
+            space.insert(&format!("k{number}"), [WORDS[number % 12]]);
             expected.insert(format!("k{number}"), number % 12);
         }
         for number in 0..filled {
@@ -197,7 +197,7 @@ proptest! {
             let key = format!("k{key}");
             match word {
                 Some(word) => {
-                    space.put(&key, [WORDS[word]]);
+                    space.insert(&key, [WORDS[word]]);
                     expected.insert(key, word);
                 }
                 None => prop_assert_eq!(space.remove(&key), expected.remove(&key).is_some()),

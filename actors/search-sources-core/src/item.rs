@@ -57,7 +57,7 @@ impl ParsedItems {
     /// With each item as it promises to be: a key of one line that is not empty, and a title. Items
     /// without a key are counted.
     #[must_use]
-    pub fn sound(mut self) -> Self {
+    pub fn normalized(mut self) -> Self {
         for item in &mut self.items {
             item.key = line(&item.key, MAX_KEY);
             item.title = line(&item.title, MAX_KEY);
@@ -125,7 +125,7 @@ mod tests {
             items: vec![item("a\nb", ""), item(" ", "no key"), item("c", "C")],
             ..ParsedItems::default()
         };
-        let sound = parsed.sound();
+        let sound = parsed.normalized();
         let titles: Vec<&str> = sound.items.iter().map(|item| item.title.as_str()).collect();
         assert_eq!((titles, sound.skipped.count), (vec!["a b", "C"], 1));
     }

@@ -1,6 +1,6 @@
 //! How a store is opened.
 
-use crate::compared::ComparedSettings;
+use crate::compared_settings::ComparedSettings;
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
 use crate::write::WriteTxn;

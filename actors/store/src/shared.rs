@@ -1,6 +1,6 @@
 //! A store that several processes stand beside, as they see it.
 
-use crate::compared::ComparedSettings;
+use crate::compared_settings::ComparedSettings;
 use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;

@@ -98,10 +98,10 @@ impl Child {
     }
 
     /// The current incarnation has ended.
-    pub(crate) fn exited(&mut self, exit: &Exit) {
+    pub(crate) fn record_exit(&mut self, exit: &Exit) {
         if let Some(current) = self.current.take() {
             self.cell.vacate(current.incarnation);
-            self.cell.node().exited(current.incarnation, exit);
+            self.cell.node().record_exit(current.incarnation, exit);
         }
         // Its thread may be blocked for ever: the next incarnation gets another one.
         if matches!(exit, Exit::Hung { .. } | Exit::Aborted) {

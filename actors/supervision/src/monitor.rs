@@ -115,7 +115,7 @@ impl Monitor {
                     missed = if self.signals.answered() { 0 } else { missed + 1 };
                     if self.pings.is_some_and(|pings| missed >= pings.misses) {
                         // Dropping the task aborts it, as far as that is possible.
-                        self.signals.give_up();
+                        self.signals.abandon();
                         return Exit::Hung { missed };
                     }
                     self.signals.ping();
@@ -144,7 +144,7 @@ impl Monitor {
             // It may have ended by itself just before.
             Ok(joined) => self.exit(joined),
             Err(_) => {
-                self.signals.give_up();
+                self.signals.abandon();
                 Exit::Aborted
             }
         }

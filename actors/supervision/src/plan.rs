@@ -57,7 +57,7 @@ impl ChildStatus {
     }
 
     /// Children started after this one have to wait for it.
-    fn holds_up(&self) -> bool {
+    fn blocks_later_children(&self) -> bool {
         !self.dynamic
             && matches!(
                 self.phase,
@@ -132,7 +132,7 @@ fn next_start(children: &[ChildStatus], strategy: Strategy, now: Duration) -> Op
     }
     let first_held_up = children
         .iter()
-        .position(ChildStatus::holds_up)
+        .position(ChildStatus::blocks_later_children)
         .unwrap_or(children.len());
     children.iter().take(first_held_up + 1).position(due)
 }
@@ -351,7 +351,7 @@ mod tests {
             for _ in 0..100 {
                 let step = next(&children, Strategy::RestForOne, false, NOW);
                 if let Step::Start(index) = step {
-                    prop_assert!(!children[..index].iter().any(ChildStatus::holds_up));
+                    prop_assert!(!children[..index].iter().any(ChildStatus::blocks_later_children));
                     prop_assert!(!children.iter().any(ChildStatus::is_leaving));
                 }
                 if !obey(&mut children, step) { break; }

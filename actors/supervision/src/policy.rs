@@ -26,7 +26,7 @@ pub enum Restart {
 
 impl Restart {
     /// Whether an end of this kind is followed by a restart.
-    pub fn wants(self, exit: &Exit) -> bool {
+    pub fn applies_to(self, exit: &Exit) -> bool {
         match self {
             Self::Permanent => true,
             Self::Transient => exit.is_failure(),
@@ -178,13 +178,13 @@ mod tests {
             Exit::Hung { missed: 3 },
         ];
         for exit in failures {
-            assert!(Restart::Permanent.wants(&exit));
-            assert!(Restart::Transient.wants(&exit));
-            assert!(!Restart::Temporary.wants(&exit));
+            assert!(Restart::Permanent.applies_to(&exit));
+            assert!(Restart::Transient.applies_to(&exit));
+            assert!(!Restart::Temporary.applies_to(&exit));
         }
-        assert!(Restart::Permanent.wants(&Exit::Normal));
-        assert!(!Restart::Transient.wants(&Exit::Normal));
-        assert!(!Restart::Temporary.wants(&Exit::Normal));
+        assert!(Restart::Permanent.applies_to(&Exit::Normal));
+        assert!(!Restart::Transient.applies_to(&Exit::Normal));
+        assert!(!Restart::Temporary.applies_to(&Exit::Normal));
     }
 
     #[test]

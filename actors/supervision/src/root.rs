@@ -17,7 +17,7 @@ use crate::{
 /// How long the parts of a tree may take to stop, beyond what their supervisors allow themselves.
 const PART_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running tree of actors, or a part of one ([`Root::below`]). The program awaits its
+/// A running tree of actors, or a part of one ([`Root::start_below`]). The program awaits its
 /// [`verdict`](Root::verdict) and turns it into the exit code.
 #[must_use = "the tree is aborted when its root and every handle are dropped"]
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl WatchedRoot {
     ///
     /// # Errors
     /// The verdict, when it gave up.
-    pub async fn end(self) -> Result<(), Verdict> {
+    pub async fn shut_down(self) -> Result<(), Verdict> {
         self.handle.stop();
         let verdict = self.verdict.await;
         // The task goes without a word only when its arbiter does.
@@ -65,14 +65,17 @@ impl WatchedRoot {
 
 impl Root {
     /// Starts supervisors below a root of their own; otherwise as [`Root::start`].
-    pub fn own(name: &str, parts: Vec<SupervisorSpec>) -> Self {
+    pub fn start_named(name: &str, parts: Vec<SupervisorSpec>) -> Self {
         let root = SupervisorSpec::root(name);
         Self::start(parts.into_iter().fold(root, SupervisorSpec::supervisor))
     }
 
     /// The tree, watched, and what resolves when `shutdown` does or the tree ends by itself. Needs
     /// a running actix system.
-    pub fn until<S>(self, shutdown: S) -> (WatchedRoot, impl Future<Output = ()> + Send + use<S>)
+    pub fn watch_until<S>(
+        self,
+        shutdown: S,
+    ) -> (WatchedRoot, impl Future<Output = ()> + Send + use<S>)
     where
         S: Future<Output = ()> + Send,
     {
@@ -114,7 +117,7 @@ impl Root {
         let shutdown = cell.options().shutdown;
         actix_rt::spawn(async move {
             let exit = monitor.watch().await;
-            cell.node().exited(started.incarnation, &exit);
+            cell.node().record_exit(started.incarnation, &exit);
             cell.node().set_state(ActorState::Ended);
             tell_ended.send_replace(Some(exit.clone()));
             // Nobody may want the verdict.
@@ -140,7 +143,7 @@ impl Root {
     ///
     /// # Errors
     /// When the tree's supervisor refuses one of them, or has ended.
-    pub async fn below(
+    pub async fn start_below(
         tree: &RootHandle,
         parts: Vec<SupervisorSpec>,
     ) -> Result<Self, StartChildError> {

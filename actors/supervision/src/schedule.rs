@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickDecision {
-    /// Run the tick, and tell the schedule when it has [ended](TickSchedule::ended).
+    /// Run the tick, and tell the schedule when it has [record_end](TickSchedule::ended).
     Run,
     /// Ask again after this time, or when somebody wakes the tick. Never more than the interval.
     Wait(Duration),
@@ -79,7 +79,7 @@ impl TickSchedule {
     }
 
     /// The run has ended at `now`: books the next one.
-    pub fn ended(&mut self, now: Duration) {
+    pub fn record_end(&mut self, now: Duration) {
         self.state = State::Booked {
             due: now.saturating_add(self.interval),
         };
@@ -139,7 +139,7 @@ mod tests {
                 match self.schedule.next(self.now()) {
                     TickDecision::Wait(time) => return time.as_secs(),
                     TickDecision::Run => self.runs.push(self.awake),
-                    TickDecision::Running => self.schedule.ended(self.now()),
+                    TickDecision::Running => self.schedule.record_end(self.now()),
                 }
             }
         }
@@ -170,11 +170,11 @@ mod tests {
         schedule.set_interval(seconds(5));
         assert_eq!(schedule.next(seconds(10)), TickDecision::Wait(seconds(5)));
         assert_eq!(schedule.next(seconds(15)), TickDecision::Run);
-        schedule.ended(seconds(16));
+        schedule.record_end(seconds(16));
         schedule.set_interval(seconds(300));
         assert_eq!(schedule.next(seconds(16)), TickDecision::Wait(seconds(5)));
         assert_eq!(schedule.next(seconds(21)), TickDecision::Run);
-        schedule.ended(seconds(22));
+        schedule.record_end(seconds(22));
         assert_eq!(schedule.next(seconds(22)), TickDecision::Wait(seconds(300)));
     }
 
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(machine.schedule.next(machine.now()), TickDecision::Run);
             machine.clock = machine.clock.saturating_add_signed(jump);
             assert_eq!(machine.schedule.next(machine.now()), TickDecision::Running);
-            machine.schedule.ended(machine.now());
+            machine.schedule.record_end(machine.now());
             assert_eq!(
                 machine.schedule.next(machine.now()),
                 TickDecision::Wait(INTERVAL)
@@ -254,13 +254,13 @@ mod tests {
         schedule.wake();
         schedule.wake();
         assert_eq!(schedule.next(now), TickDecision::Running);
-        schedule.ended(now);
+        schedule.record_end(now);
         assert_eq!(
             schedule.next(now),
             TickDecision::Run,
             "asked for during the run"
         );
-        schedule.ended(now);
+        schedule.record_end(now);
         assert_eq!(schedule.next(now), TickDecision::Wait(INTERVAL));
     }
 
@@ -271,7 +271,7 @@ mod tests {
             schedule.next(Duration::ZERO),
             TickDecision::Wait(Duration::MAX)
         );
-        schedule.ended(Duration::MAX);
+        schedule.record_end(Duration::MAX);
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -305,7 +305,7 @@ mod tests {
                     Event::Wake => machine.schedule.wake(),
                     Event::End if running => {
                         running = false;
-                        machine.schedule.ended(machine.now());
+                        machine.schedule.record_end(machine.now());
                     }
                     Event::End => {}
                 }

@@ -94,7 +94,7 @@ impl Signals {
 
     /// The supervisor counts the incarnation as ended. Should its blocked thread ever go on, it
     /// handles nothing more.
-    pub(crate) fn give_up(&self) {
+    pub(crate) fn abandon(&self) {
         self.given_up.store(true, Ordering::Release);
         self.notify();
     }

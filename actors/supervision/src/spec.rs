@@ -79,10 +79,10 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
         mut factory: impl FnMut(ChildContext) -> Result<A, E> + Send + 'static,
     ) -> Self {
         let factory = Box::new(move |context| factory(context).map_err(|error| error.to_string()));
-        Self::of_kind(id.into(), ChildKind::Worker, factory)
+        Self::with_kind(id.into(), ChildKind::Worker, factory)
     }
 
-    pub(crate) fn of_kind(id: Arc<str>, kind: ChildKind, factory: Factory<A>) -> Self {
+    pub(crate) fn with_kind(id: Arc<str>, kind: ChildKind, factory: Factory<A>) -> Self {
         let options = ChildOptions {
             restart: Restart::Permanent,
             shutdown: Duration::from_secs(5),
@@ -217,7 +217,7 @@ impl<A: Actor<Context = Context<A>>> ChildCell for Cell<A> {
         let incarnation = node.next_incarnation();
         let inbox = self.endpoint.occupy(incarnation);
         let backlog: Arc<dyn Backlog> = Arc::<Inbox<A>>::clone(&inbox);
-        node.begin(&backlog);
+        node.start_incarnation(&backlog);
         let signals = Arc::<Signals>::default();
         let mailbox = Mailbox {
             endpoint: Arc::clone(&self.endpoint),

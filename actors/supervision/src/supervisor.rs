@@ -75,7 +75,7 @@ impl Actor for Supervisor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
-        self.context.node.orphan_all();
+        self.context.node.detach_all();
         let config = Arc::clone(&self.config);
         for cell in &config.children {
             self.adopt(Arc::clone(cell), false);
@@ -197,7 +197,9 @@ impl Supervisor {
     }
 
     fn adopt(&mut self, cell: Arc<dyn ChildCell>, dynamic: bool) {
-        self.context.node.adopt(cell.node(), cell.options().restart);
+        self.context
+            .node
+            .attach(cell.node(), cell.options().restart);
         self.next_key += 1;
         self.children.push(Child::new(self.next_key, cell, dynamic));
     }
@@ -273,11 +275,11 @@ impl Supervisor {
         let now = self.now();
         let config = Arc::clone(&self.config);
         let child = &mut self.children[index];
-        child.exited(exit);
+        child.record_exit(exit);
         match child.status.after_stop.take() {
             Some(AfterStop::Restart) if child.restart() != Restart::Temporary => child.idle(),
             Some(_) => self.end(index),
-            None if !child.restart().wants(exit) => self.end(index),
+            None if !child.restart().applies_to(exit) => self.end(index),
             None => match child.decide(config.policy, now) {
                 Decision::Restart { after } => {
                     child.back_off(now, after);
@@ -324,7 +326,7 @@ impl Supervisor {
         child.cell.node().set_state(ActorState::Ended);
         child.release();
         if child.status.dynamic {
-            self.context.node.orphan(child.cell.node());
+            self.context.node.detach(child.cell.node());
             self.children.remove(index);
         }
     }

@@ -30,9 +30,10 @@ impl SupervisorSpec {
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         let id = id.into();
         let complete = Arc::new(Mutex::new(None));
-        let child = ChildSpec::of_kind(Arc::clone(&id), ChildKind::Supervisor, factory(&complete))
-            .shutdown(Duration::from_secs(30))
-            .capacity(1024);
+        let child =
+            ChildSpec::with_kind(Arc::clone(&id), ChildKind::Supervisor, factory(&complete))
+                .shutdown(Duration::from_secs(30))
+                .capacity(1024);
         let config = SupervisorConfig {
             strategy: Strategy::default(),
             policy: RestartPolicy::default(),

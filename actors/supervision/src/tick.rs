@@ -175,7 +175,7 @@ where
                 let ended = run.as_mut().poll(actor, ctx, task).is_ready();
                 if ended {
                     self.state = TickState::Idle;
-                    self.schedule.ended(self.origin.elapsed());
+                    self.schedule.record_end(self.origin.elapsed());
                     self.take_wake();
                 }
                 ended

@@ -166,7 +166,7 @@ impl Node {
     }
 
     /// Takes `child` under this node.
-    pub(crate) fn adopt(&self, child: &Arc<Self>, restart: Restart) {
+    pub(crate) fn attach(&self, child: &Arc<Self>, restart: Restart) {
         child
             .path
             .get_or_init(|| format!("{}/{}", self.path(), child.name));
@@ -178,14 +178,14 @@ impl Node {
     }
 
     /// Takes `child` out of the tree.
-    pub(crate) fn orphan(&self, child: &Arc<Self>) {
+    pub(crate) fn detach(&self, child: &Arc<Self>) {
         self.children
             .lock()
             .retain(|known| !Arc::ptr_eq(known, child));
     }
 
     /// Forgets children that a previous incarnation of this supervisor started at run time.
-    pub(crate) fn orphan_all(&self) {
+    pub(crate) fn detach_all(&self) {
         self.children.lock().clear();
     }
 
@@ -198,7 +198,7 @@ impl Node {
     }
 
     /// What waits for the incarnation that was just made.
-    pub(crate) fn begin(&self, backlog: &Arc<dyn Backlog>) {
+    pub(crate) fn start_incarnation(&self, backlog: &Arc<dyn Backlog>) {
         self.record.lock().backlog = Some(Arc::downgrade(backlog));
     }
 
@@ -226,7 +226,7 @@ impl Node {
     }
 
     /// An incarnation ended.
-    pub(crate) fn exited(&self, incarnation: u64, exit: &Exit) {
+    pub(crate) fn record_exit(&self, incarnation: u64, exit: &Exit) {
         let mut record = self.record.lock();
         record.backlog = None;
         record.last_exit = Some((exit.clone(), unix_ms()));
@@ -245,7 +245,7 @@ impl Node {
     /// An incarnation ended before it was made.
     pub(crate) fn not_started(&self, exit: &Exit) {
         let incarnation = self.next_incarnation();
-        self.exited(incarnation, exit);
+        self.record_exit(incarnation, exit);
     }
 
     /// The next incarnation is scheduled.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use vm_core::image_room::{FetchedImage, beyond_room};
+use vm_core::image_room::{FetchedImage, images_to_remove};
 use vm_engine::image::{FetchedBlob, ImageError};
 
 use crate::image_fetcher::ImageFetcher;
@@ -29,7 +29,7 @@ impl ImageFetcher {
         });
         let images: Vec<FetchedImage> = images.collect();
         let most = self.storage.settings().objects.local_bytes;
-        for digest in beyond_room(&images, most, coming) {
+        for digest in images_to_remove(&images, most, coming) {
             let is_meant = |blob: &&FetchedBlob| blob.image.digest == digest;
             let Some(FetchedBlob { image, .. }) = fetched.iter().find(is_meant) else {
                 continue;

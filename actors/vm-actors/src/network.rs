@@ -55,7 +55,10 @@ pub(crate) fn check(
         (Network::None, None) => Ok(()),
         (Network::None, Some(_)) => Err(NetworkUnmet::WithoutNetwork),
         (Network::User, _) if allowed.is_empty() => Err(NetworkUnmet::None),
-        (Network::User, asked) => match asked.as_ref().and_then(|asked| allowed.beyond(asked)) {
+        (Network::User, asked) => match asked
+            .as_ref()
+            .and_then(|asked| allowed.first_uncovered(asked))
+        {
             Some(pattern) => Err(NetworkUnmet::Beyond(pattern.clone())),
             None => Ok(()),
         },

@@ -25,7 +25,7 @@ pub struct Sample {
 impl Sample {
     /// How long the answer took.
     #[must_use]
-    pub fn took(&self) -> Duration {
+    pub fn round_trip(&self) -> Duration {
         Duration::from_nanos(self.answered_ns.saturating_sub(self.asked_ns))
     }
 }
@@ -84,7 +84,7 @@ pub fn rate(first: &Sample, second: &Sample) -> Rate {
 #[must_use]
 pub fn offset(sample: &Sample) -> Duration {
     let earliest = sample.wall_ns;
-    let took = u64::try_from(sample.took().as_nanos()).unwrap_or(u64::MAX);
+    let took = u64::try_from(sample.round_trip().as_nanos()).unwrap_or(u64::MAX);
     let latest = sample.wall_ns.saturating_add(took);
     let guest = sample.guest.wall_ns;
     Duration::from_nanos(earliest.saturating_sub(guest) + guest.saturating_sub(latest))

@@ -23,7 +23,7 @@ pub struct FetchedImage {
 /// at most `most` bytes together with `coming` ones; fewer where others are needed or were used
 /// lately.
 #[must_use]
-pub fn beyond_room(images: &[FetchedImage], most: u64, coming: u64) -> Vec<String> {
+pub fn images_to_remove(images: &[FetchedImage], most: u64, coming: u64) -> Vec<String> {
     let taken = images.iter().map(|image| image.bytes);
     let mut taken = taken.fold(coming, u64::saturating_add);
     let mut idle: Vec<&FetchedImage> = images
@@ -76,8 +76,12 @@ mod tests {
             (0, 0, &["c", "e", "a"]),
             (0, u64::MAX, &["c", "e", "a"]),
         ] {
-            assert_eq!(beyond_room(&images, most, coming), gone, "{most} {coming}");
+            assert_eq!(
+                images_to_remove(&images, most, coming),
+                gone,
+                "{most} {coming}"
+            );
         }
-        assert_eq!(beyond_room(&[], 0, 1), [] as [String; 0]);
+        assert_eq!(images_to_remove(&[], 0, 1), [] as [String; 0]);
     }
 }

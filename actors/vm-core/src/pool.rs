@@ -86,7 +86,7 @@ pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action>
     let mut permits = policy
         .parallel
         .saturating_sub(entries.iter().map(|entry| entry.making).sum());
-    for entry in entries.iter().filter(|entry| wanted(entry, policy, now)) {
+    for entry in entries.iter().filter(|entry| is_wanted(entry, policy, now)) {
         match entry.template {
             TemplateState::Ready if now < entry.clones_after => {}
             TemplateState::Ready => {
@@ -113,7 +113,7 @@ pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action>
     actions
 }
 
-fn wanted(entry: &PoolEntry, policy: Policy, now: UnixMs) -> bool {
+fn is_wanted(entry: &PoolEntry, policy: Policy, now: UnixMs) -> bool {
     entry.configured || now.since(entry.last_used) < policy.idle
 }
 
@@ -125,7 +125,7 @@ fn target(entry: &PoolEntry, policy: Policy) -> usize {
 fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
     let mut actions = Vec::new();
     for entry in entries {
-        let keep = if wanted(entry, policy, now) {
+        let keep = if is_wanted(entry, policy, now) {
             target(entry, policy)
         } else {
             0
@@ -133,7 +133,7 @@ fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
         if entry.ready > keep {
             actions.push(Action::DropClones(entry.key.clone(), entry.ready - keep));
         }
-        if !wanted(entry, policy, now)
+        if !is_wanted(entry, policy, now)
             && entry.template == TemplateState::Ready
             && entry.making == 0
         {

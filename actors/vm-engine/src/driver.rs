@@ -224,7 +224,7 @@ pub trait Machine: Send + Sync {
     ///
     /// # Errors
     /// [`MachineError`] when it cannot.
-    fn forget_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
+    fn delete_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
         let _ = (name, deadline);
         Err(MachineError::Unsupported("go back to a snapshot"))
     }

@@ -79,7 +79,7 @@ impl DriverError {
     #[must_use]
     pub fn is_shortage(&self) -> bool {
         match self {
-            Self::Program { source, .. } | Self::Files { source, .. } => lacks(source),
+            Self::Program { source, .. } | Self::Files { source, .. } => is_shortage(source),
             // What a monitor says that cannot have what it asks for.
             Self::Died { detail } | Self::Monitor { detail, .. } => {
                 SHORTAGES.iter().any(|text| detail.contains(text))
@@ -110,7 +110,7 @@ const SHORTAGES: [&str; 5] = [
 ];
 
 /// Whether the system had too little of something.
-fn lacks(error: &std::io::Error) -> bool {
+fn is_shortage(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let shortages = [
         Errno::MFILE,

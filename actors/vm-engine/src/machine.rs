@@ -43,7 +43,7 @@ pub(crate) trait Snapshots {
     fn load(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError>;
 
     /// Forgets them.
-    fn forget(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError>;
+    fn delete(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError>;
 }
 
 /// How long what is under way may take to end before there is no snapshot: the last words of
@@ -323,10 +323,10 @@ impl Machine for VmMachine {
         self.wake(identity, deadline)
     }
 
-    fn forget_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
+    fn delete_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
         let snapshots = self.snapshots()?;
         let _turn = self.turn.lock();
-        snapshots.forget(name, deadline)
+        snapshots.delete(name, deadline)
     }
 
     fn put_tar(

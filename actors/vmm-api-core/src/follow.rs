@@ -93,7 +93,7 @@ impl FollowLine {
         let fields: Fields =
             serde_json::from_slice(line).map_err(|error| FollowLineError(error.to_string()))?;
         if let Some(state) = fields.state {
-            return fields.ended(state);
+            return fields.into_end_line(state);
         }
         match (fields.dropped, fields.stream) {
             (Some(dropped), _) => Ok(Self::Dropped(dropped)),
@@ -104,7 +104,7 @@ impl FollowLine {
 }
 
 impl Fields {
-    fn ended(self, state: ExecState) -> Result<FollowLine, FollowLineError> {
+    fn into_end_line(self, state: ExecState) -> Result<FollowLine, FollowLineError> {
         match (state, self.exit_code, self.signal) {
             (ExecState::Running, ..) => Ok(FollowLine::KeepAlive),
             (ExecState::Exited, None, None) => Err(FollowLineError(

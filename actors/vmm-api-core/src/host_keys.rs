@@ -22,7 +22,7 @@ pub struct VmHostTable {
 impl VmHostTable {
     /// With its name; none without an address, which is a mistake of its own.
     #[must_use]
-    pub fn named(self, name: String) -> Option<VmHostSettings> {
+    pub fn with_name(self, name: String) -> Option<VmHostSettings> {
         Some(VmHostSettings {
             name,
             url: self.url?,

@@ -46,7 +46,7 @@ impl Isolation {
     ///
     /// # Errors
     /// [`IsolationUnmet`] when it is weaker; the caller gets 409.
-    pub fn meets(self, wanted: Self) -> Result<(), IsolationUnmet> {
+    pub fn satisfies(self, wanted: Self) -> Result<(), IsolationUnmet> {
         if self >= wanted {
             Ok(())
         } else {
@@ -120,14 +120,14 @@ mod tests {
         ];
         for (offered, wanted, fine) in table {
             assert_eq!(
-                offered.meets(wanted).is_ok(),
+                offered.satisfies(wanted).is_ok(),
                 fine,
                 "{offered} for {wanted}"
             );
         }
         assert_eq!(
             NamespaceSandbox
-                .meets(Isolation::default())
+                .satisfies(Isolation::default())
                 .unwrap_err()
                 .wanted,
             EmulatedVm

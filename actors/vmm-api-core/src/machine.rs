@@ -24,7 +24,7 @@ pub struct VmHostSettings {
 impl VmHostSettings {
     /// The only host.
     #[must_use]
-    pub fn only(url: Url, token: Option<Secret<String>>) -> Self {
+    pub fn single(url: Url, token: Option<Secret<String>>) -> Self {
         Self {
             name: DEFAULT_HOST.to_owned(),
             url,

@@ -2,8 +2,8 @@
 //! same text in each of them.
 
 use config_core::{
-    ByteSize, Choices, Plain, Shaped as _, TextKind, ValueError, ValueKind as _, from_str, list,
-    no_text, shown_size,
+    ByteSize, Choices, Plain, Shaped as _, TextKind, ValueError, ValueKind as _, format_size,
+    from_str, list, no_text,
 };
 
 use crate::network::{AllowList, HostPattern};
@@ -19,9 +19,9 @@ pub const ISOLATIONS: &Choices<Isolation> = &[
 pub const NETWORKS: &Choices<Network> = &[("none", Network::None), ("user", Network::User)];
 
 /// Memory in MiB: the least that a guest starts with; a manager's own limits may be narrower.
-pub const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
+pub const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, format_mib);
 /// Disk in MiB.
-pub const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
+pub const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, format_mib);
 /// The name or digest of an image.
 pub const IMAGE: TextKind<ImageRef> = TextKind::new("image", image, ImageRef::to_string);
 /// What a machine may reach, in the words of the VM manager.
@@ -59,6 +59,6 @@ pub fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueEr
 
 /// MiB as a file would say it.
 #[must_use]
-pub fn shown_mib(mib: &u32) -> String {
-    shown_size(&(u64::from(*mib) << 20))
+pub fn format_mib(mib: &u32) -> String {
+    format_size(&(u64::from(*mib) << 20))
 }

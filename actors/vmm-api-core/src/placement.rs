@@ -78,7 +78,7 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// Whether the image is there, as far as is known.
-    fn has(&self, image: &str) -> bool {
+    fn has_image(&self, image: &str) -> bool {
         let is_silent = self.images.is_empty() && self.fetchable.is_empty();
         is_silent || self.images.iter().any(|known| known == image)
     }
@@ -112,7 +112,7 @@ impl FreeResources {
     }
 
     /// Takes such a VM of what is free.
-    pub fn spend(&mut self, size: VmSize) {
+    pub fn reserve(&mut self, size: VmSize) {
         let taken = size.mem_mib.saturating_add(self.overhead_mib);
         self.vms = self.vms.saturating_sub(1);
         self.mem_mib = self.mem_mib.saturating_sub(taken);
@@ -120,7 +120,7 @@ impl FreeResources {
     }
 
     /// Such a VM has ended.
-    pub fn give_back(&mut self, size: VmSize) {
+    pub fn release(&mut self, size: VmSize) {
         let given = size.mem_mib.saturating_add(self.overhead_mib);
         self.vms = self.vms.saturating_add(1);
         self.mem_mib = self.mem_mib.saturating_add(given).min(self.most_mem_mib);
@@ -139,7 +139,7 @@ impl FreeResources {
     }
 
     /// The free part of what is scarcest, in thousandths.
-    fn share(self) -> u64 {
+    fn free_share(self) -> u64 {
         let of = |free: u64, all: u64| free.saturating_mul(1000) / all.max(1);
         let memory = of(self.mem_mib, self.most_mem_mib);
         match self.most_vcpus {
@@ -203,7 +203,7 @@ pub struct Placement {
 impl Placement {
     /// The same with other numbers for the hosts.
     #[must_use]
-    pub fn at(self, number: impl Fn(usize) -> usize) -> Self {
+    pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         let numbers = |hosts: Vec<usize>| hosts.into_iter().map(&number).collect();
         let unfit = self.unfit.into_iter();
         Self {
@@ -216,7 +216,7 @@ impl Placement {
 
     /// Has the hosts asked of which it is known only that they lacked the image, where no other
     /// fits: a host that is asked looks anew. Whether it is so.
-    pub fn doubt_images(&mut self) -> bool {
+    pub fn retry_images(&mut self) -> bool {
         if !self.order.is_empty() || !self.full.is_empty() {
             return false;
         }
@@ -256,13 +256,13 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
         let share = host
             .facts
             .and_then(|facts| facts.room)
-            .map(FreeResources::share);
+            .map(FreeResources::free_share);
         (
             host.trouble.is_some(),
             same.count(),
             Reverse(share.unwrap_or_default()),
             host.jobs.len(),
-            !host.facts.is_none_or(|facts| facts.has(wanted.image)),
+            !host.facts.is_none_or(|facts| facts.has_image(wanted.image)),
             host.name,
         )
     };
@@ -274,14 +274,14 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
 
 /// The first of the labels that are asked for which a host with `own` lacks.
 #[must_use]
-pub fn lacking<'a>(own: &[String], asked: &'a [String]) -> Option<&'a str> {
+pub fn first_missing_label<'a>(own: &[String], asked: &'a [String]) -> Option<&'a str> {
     let has = |label: &&String| own.iter().any(|own| own.eq_ignore_ascii_case(label));
     asked.iter().find(|label| !has(label)).map(String::as_str)
 }
 
 /// Why a host is not asked at all. What is not known is no reason.
 fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<HostRejection> {
-    if let Some(label) = lacking(host.labels, wanted.labels) {
+    if let Some(label) = first_missing_label(host.labels, wanted.labels) {
         return Some(HostRejection::Label(label.to_owned()));
     }
     if let Some(facts) = host.facts {
@@ -293,7 +293,7 @@ fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<HostRejection> {
             return small;
         }
         let is_named = |image: &String| image == wanted.image;
-        if !facts.has(wanted.image) && !facts.fetchable.iter().any(is_named) {
+        if !facts.has_image(wanted.image) && !facts.fetchable.iter().any(is_named) {
             return Some(HostRejection::Image);
         }
     }

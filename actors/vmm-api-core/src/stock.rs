@@ -24,12 +24,12 @@ pub struct ImageView {
     pub virtual_bytes: u64,
     /// Whether it is on the host; one that is not is fetched from object storage when a VM is asked
     /// for with it. Earlier managers do not say it: theirs are.
-    #[serde(default = "here")]
+    #[serde(default = "default_here")]
     #[schema(required = true)]
     pub here: bool,
 }
 
-fn here() -> bool {
+fn default_here() -> bool {
     true
 }
 

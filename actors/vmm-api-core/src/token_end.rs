@@ -31,7 +31,7 @@ struct Claims {
 impl TokenTimes {
     /// Those of a token; `None` where it says nothing, as one that is no JSON Web Token.
     #[must_use]
-    pub fn of(token: &str) -> Option<Self> {
+    pub fn parse(token: &str) -> Option<Self> {
         let claims = token.split('.').nth(1)?;
         let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
         let claims: Claims = serde_json::from_slice(&claims).ok()?;
@@ -71,7 +71,7 @@ mod tests {
     fn i18_a_token_says_when_it_ends_to_whoever_has_it() {
         let of = |claims: &str| {
             let claims = URL_SAFE_NO_PAD.encode(claims);
-            TokenTimes::of(&format!("e30.{claims}.c2ln"))
+            TokenTimes::parse(&format!("e30.{claims}.c2ln"))
         };
         let times = of(r#"{"sub":"runner","iat":1795266000,"exp":1795266300}"#);
         let expected = TokenTimes {
@@ -82,8 +82,8 @@ mod tests {
         for (text, what) in [("{}", "no end"), ("7", "no claims"), ("{", "no JSON")] {
             assert_eq!(of(text), None, "{what}");
         }
-        assert_eq!(TokenTimes::of("secret"), None);
-        assert_eq!(TokenTimes::of("a.b"), None);
+        assert_eq!(TokenTimes::parse("secret"), None);
+        assert_eq!(TokenTimes::parse("a.b"), None);
     }
 
     #[test]

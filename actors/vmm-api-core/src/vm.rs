@@ -37,7 +37,7 @@ pub struct NewVm {
     /// The image; `default` unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = ImageRef)]
@@ -45,7 +45,7 @@ pub struct NewVm {
     /// Virtual processors; 1 unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = u8)]
@@ -53,7 +53,7 @@ pub struct NewVm {
     /// Memory in MiB; 256 unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = u32)]
@@ -61,7 +61,7 @@ pub struct NewVm {
     /// Disk in MiB, the image's content included; 2048 unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = u32)]
@@ -69,7 +69,7 @@ pub struct NewVm {
     /// `none` unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Network)]
@@ -94,7 +94,7 @@ pub struct NewVm {
     /// Seconds until it is released unless extended; 600 unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = u64)]
@@ -102,7 +102,7 @@ pub struct NewVm {
     /// Who asks, for people; `unnamed` unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Owner)]
@@ -110,7 +110,7 @@ pub struct NewVm {
     /// The least isolation that will do; `emulated-vm` unless given.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "deserialize_present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Isolation)]
@@ -129,7 +129,9 @@ impl NewVm {
 }
 
 /// A field that may be left out, but is not null.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 

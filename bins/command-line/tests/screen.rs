@@ -39,9 +39,9 @@ fn the_program_with_the_screen() {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let mut signals = TerminationSignals::catch().expect("signals");
+        let mut signals = TerminationSignals::listen().expect("signals");
         let mut input = InputReader::start().expect("a terminal");
-        let mut screen = Screen::enter().expect("a terminal");
+        let mut screen = Screen::open().expect("a terminal");
         let line = format!("waiting for {end}");
         screen
             .draw(|frame| frame.render_widget(line.as_str(), frame.area()))

@@ -52,8 +52,8 @@ impl PlaceOptions {
     /// # Errors
     /// What is wrong with it, and what to write.
     pub fn place(&self, environment: &Environment) -> Result<ObjectPlace, String> {
-        let keys = ObjectKeys::named(environment, OTHER_KEYS);
-        let keys = keys.or_else(|| ObjectKeys::of(environment));
+        let keys = ObjectKeys::from_prefixed_environment(environment, OTHER_KEYS);
+        let keys = keys.or_else(|| ObjectKeys::from_environment(environment));
         let (endpoint, region) = (self.endpoint.as_deref(), self.region.as_deref());
         ObjectPlace::new(&self.to, endpoint, region, self.allow_http, keys)
             .map_err(|error| format!("--to: {error}"))

@@ -24,7 +24,7 @@ fn manager() -> ScriptedVmm {
 fn host(name: &str, url: &str) -> VmHostSettings {
     VmHostSettings {
         name: name.to_owned(),
-        ..VmHostSettings::only(url.parse().unwrap(), Some(Secret::new("token".to_owned())))
+        ..VmHostSettings::single(url.parse().unwrap(), Some(Secret::new("token".to_owned())))
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn report(
     let faults = peer_faults(checked, arguments.offline);
     if !faults.is_empty() {
         let wrong = faults.iter().map(|fault| {
-            Diagnostic::of_setting(fault.setting, ValueError::new(fault.reason.clone()))
+            Diagnostic::for_setting(fault.setting, ValueError::new(fault.reason.clone()))
         });
         let wrong: Diagnostics = wrong.collect();
         if arguments.format == Format::Json {

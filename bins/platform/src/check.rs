@@ -195,7 +195,7 @@ fn clashes(addresses: &[(&'static str, String)]) -> Vec<String> {
 
 /// A mistake that has no place in a text.
 pub(crate) fn mistake_without_place(name: &str, message: String) -> Diagnostics {
-    Diagnostic::of_setting(name, ValueError::new(message)).into()
+    Diagnostic::for_setting(name, ValueError::new(message)).into()
 }
 
 struct Checker<'a> {

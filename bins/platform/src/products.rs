@@ -68,7 +68,7 @@ impl Search {
         options.configuration_token = search::configuration_token(&settings)?.map(|one| one.token);
         options.configuration = Some(configuration);
         options.state = Some(search::open_state(&settings, "platform")?);
-        options.readers = std::env::current_exe().ok().map(Program::own);
+        options.readers = std::env::current_exe().ok().map(Program::running_program);
         Ok(Self {
             settings: search::search_settings(&settings, roles),
             options,
@@ -157,7 +157,7 @@ impl Machines {
     fn own_host(&self) -> anyhow::Result<VmHostSettings> {
         let (address, token) = self.access("runner", Scope::Write)?;
         let url = format!("http://{address}/").parse()?;
-        Ok(VmHostSettings::only(url, Some(token)))
+        Ok(VmHostSettings::single(url, Some(token)))
     }
 
     /// It behind the front door. Who has signed in sees and ends the VMs of all.

@@ -48,7 +48,7 @@ impl RunSources {
         let mut agents = self.agents.as_ref().map(OrchestratorView::journal_changes);
         loop {
             tokio::select! {
-                () = feed.asked() => {}
+                () = feed.subscribed() => {}
                 () = changed(&mut runner) => {}
                 () = changed(&mut agents) => {}
             }

@@ -23,7 +23,7 @@ table! {
         /// where everything is kept, a folder a product
         "data_dir" (required) = opt(FILE_PATH) => data_dir;
         /// how much all products log
-        "log_level" (variable "LOG_LEVEL", shown "info") = opt(choice("log level", LOG_LEVELS)) => log_level;
+        "log_level" (variable "LOG_LEVEL", documented_default "info") = opt(choice("log level", LOG_LEVELS)) => log_level;
         /// what people sign in with at the front door, the search server's address; without it, the
         /// file `platform-token` of the data folder holds one
         "PLATFORM_TOKEN" (variable "PLATFORM_TOKEN", no_key) = opt(SECRET) => token;
@@ -41,7 +41,7 @@ table! {
         /// the role file
         "settings" (required) = FILE_PATH => settings;
         /// the listen address
-        "listen" (shown "127.0.0.1:8000") = opt(ADDRESS) => listen;
+        "listen" (documented_default "127.0.0.1:8000") = opt(ADDRESS) => listen;
     }
 
     static ORCHESTRATOR: PlatformFile = "[orchestrator]" {
@@ -57,7 +57,7 @@ pub(crate) fn keys() -> TableInfo {
 }
 
 fn check(fields: &Fields<'_>, _: &mut PlatformFile) {
-    if PRODUCTS.iter().all(|product| fields.lacks(product)) {
+    if PRODUCTS.iter().all(|product| fields.is_absent(product)) {
         let nothing = ValueError::new("no product is configured, so nothing would run");
         let tables = PRODUCTS.join("], [");
         fields.error(nothing.help(format!("add one of the tables [{tables}]")));

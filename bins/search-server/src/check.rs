@@ -21,7 +21,7 @@ pub(crate) fn run(
 ) -> ExitCode {
     let path = &settings.settings_path.value;
     if !path.exists() {
-        return before_first_start(arguments, settings);
+        return check_first_start(arguments, settings);
     }
     let configuration = match boot::read_configuration(path, environment, Path::new("/")) {
         Ok((configuration, _)) => configuration.view().clone(),
@@ -47,11 +47,9 @@ pub(crate) fn run(
         true => None,
         false => snapshot_fault(settings),
     };
-    found.extend(
-        snapshots.iter().map(|fault| {
-            Diagnostic::of_setting(fault.setting, ValueError::new(fault.reason.clone()))
-        }),
-    );
+    found.extend(snapshots.iter().map(|fault| {
+        Diagnostic::for_setting(fault.setting, ValueError::new(fault.reason.clone()))
+    }));
     let code = if found.is_empty() && arguments.format == OutputFormat::Human {
         ExitCode::SUCCESS
     } else {
@@ -67,13 +65,13 @@ pub(crate) fn run(
 }
 
 /// Without a role file there is nothing to read: the first start writes one.
-fn before_first_start(arguments: &Arguments, settings: &ServerSettings) -> ExitCode {
+fn check_first_start(arguments: &Arguments, settings: &ServerSettings) -> ExitCode {
     let mut found = settings.warnings.clone();
     let path = settings.settings_path.value.display();
     let none = ValueError::new(format!("there is no role file at {path}"));
     let none = none.help("the first start creates it, with one role that searches a folder");
     let origin = settings.settings_path.origin.to_string();
-    found.push(Diagnostic::of_setting(&origin, none).into_warning());
+    found.push(Diagnostic::for_setting(&origin, none).into_warning());
     check_data_directory(settings, &mut found);
     check_exposure(arguments, settings, &mut found);
     arguments.report(&found)
@@ -96,7 +94,7 @@ fn check_data_directory(settings: &ServerSettings, found: &mut Diagnostics) {
         let error = ValueError::new(format!("{shown} is not a folder"));
         let error = error.help("choose another place with SERVICE_DATA_PATH or --data");
         let origin = settings.data_path.origin.to_string();
-        found.push(Diagnostic::of_setting(&origin, error));
+        found.push(Diagnostic::for_setting(&origin, error));
     }
 }
 
@@ -135,7 +133,7 @@ fn check_concepts(roles: &RoleFile, found: &mut Diagnostics) {
         for (key, error) in wrong {
             if let Some(error) = error {
                 let place = format!("role `{}`, `extra.{key}`", role.name);
-                found.push(Diagnostic::of_setting(&place, ValueError::new(error)));
+                found.push(Diagnostic::for_setting(&place, ValueError::new(error)));
             }
         }
     }

@@ -14,11 +14,11 @@ pub(crate) fn first_directory(environment: &Environment, current: Option<PathBuf
     let found = candidates
         .into_iter()
         .flatten()
-        .find(|folder| holds_anything(folder));
+        .find(|folder| has_documents(folder));
     found.unwrap_or_else(|| PathBuf::from("."))
 }
 
-fn holds_anything(folder: &Path) -> bool {
+fn has_documents(folder: &Path) -> bool {
     // The root folder and the home folder's parents hold everything: not what anybody means.
     folder.parent().is_some()
         && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())

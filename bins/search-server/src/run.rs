@@ -61,7 +61,7 @@ pub(crate) fn run(
     options.snapshots = boot::snapshot_mode(settings)?;
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
-    options.readers = std::env::current_exe().ok().map(Program::own);
+    options.readers = std::env::current_exe().ok().map(Program::running_program);
     let (roles, data) = (first_screen::path(path), first_screen::path(data));
     lifecycle::run(async move {
         let server = SearchServer::prepare(&search, options).start();

@@ -30,7 +30,7 @@ pub(crate) fn run(
     command: SnapshotCommand,
     settings: &ServerSettings,
 ) -> ExitCode {
-    match looked(arguments, command, settings) {
+    match verify(arguments, command, settings) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
         Err(error) => {
@@ -41,7 +41,7 @@ pub(crate) fn run(
 }
 
 /// Whether everything is whole.
-fn looked(
+fn verify(
     arguments: &Arguments,
     command: SnapshotCommand,
     settings: &ServerSettings,

@@ -97,7 +97,7 @@ pub(crate) async fn chat(
         }
     });
     let answer = answer.await?;
-    show(output, &answer, || views::below_chat(&answer))?;
+    show(output, &answer, || views::chat_footer(&answer))?;
     Ok(CommandResult::Found)
 }
 

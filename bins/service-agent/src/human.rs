@@ -7,7 +7,7 @@ pub(crate) use command_line::print_note;
 use search_core::answer::{
     AnswerStatus, Explanation, IndexProgress, PassageView, RoleList, SearchAnswer, SearchResult,
 };
-use search_core::passages::unshown;
+use search_core::passages::places_without_passage;
 
 const TITLE: Style = Style::new().bold();
 const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -33,7 +33,7 @@ pub(crate) fn answer(answer: &SearchAnswer, budget: usize, colours: bool) -> Str
         passages
             .iter()
             .for_each(|passage| text += &passage_lines(passage, colours));
-        return text + &unshown_lines(answer, passages, budget) + &summary(answer, colours);
+        return text + &remaining_lines(answer, passages, budget) + &summary(answer, colours);
     }
     for result in &answer.results {
         text += &result_lines(result, colours);
@@ -43,7 +43,7 @@ pub(crate) fn answer(answer: &SearchAnswer, budget: usize, colours: bool) -> Str
 }
 
 /// The places of the results that no passage is shown of.
-fn unshown_lines(answer: &SearchAnswer, passages: &[PassageView], budget: usize) -> String {
+fn remaining_lines(answer: &SearchAnswer, passages: &[PassageView], budget: usize) -> String {
     let has_passage =
         |result: &&SearchResult| passages.iter().any(|passage| passage.id == result.id);
     let place = |result: &&SearchResult| {
@@ -53,7 +53,7 @@ fn unshown_lines(answer: &SearchAnswer, passages: &[PassageView], budget: usize)
             None => clean(place),
         }
     };
-    let places = unshown(answer.results.iter(), has_passage, place, budget);
+    let places = places_without_passage(answer.results.iter(), has_passage, place, budget);
     if places.is_empty() {
         return String::new();
     }

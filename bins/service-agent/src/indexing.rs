@@ -101,7 +101,7 @@ pub(crate) async fn settle(client: &Client, bar: bool) -> Result<Vec<SourceHealt
             matches!(source.state, SourceState::Starting | SourceState::Indexing)
         };
         let Some(working) = sources.iter().find(busy) else {
-            shown.end();
+            shown.finish();
             return Ok(sources);
         };
         shown.report_progress(working);
@@ -154,7 +154,7 @@ impl LastProgress {
         }
     }
 
-    fn end(&mut self) {
+    fn finish(&mut self) {
         if self.drawn {
             draw("");
         }

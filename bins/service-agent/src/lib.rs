@@ -26,7 +26,7 @@ pub const READ_DOCUMENTS: &str = "__read-documents";
 
 /// The first steps of a client: what it writes is its user's alone, and no other process of that
 /// user can read the tokens in its memory and environment.
-pub fn begin() {
+pub fn secure_process() {
     command_line::harden_process();
 }
 

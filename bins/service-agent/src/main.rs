@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     if let Some(code) = service_agent::was_reader() {
         return code;
     }
-    service_agent::begin();
+    service_agent::secure_process();
     let arguments = arguments::Arguments::parse();
     let environment = config_core::Environment::from_os(std::env::vars_os());
     match run::run(&arguments, &environment) {

@@ -64,7 +64,7 @@ impl TargetArguments {
         let timeout = self
             .timeout
             .map_or(TIMEOUT, |seconds| Duration::from_secs(seconds.into()));
-        let here = || self.here(environment, program, timeout);
+        let here = || self.local_target(environment, program, timeout);
         if self.in_process {
             return here();
         }
@@ -90,7 +90,7 @@ impl TargetArguments {
     }
 
     /// The folders, and so a home, are needed only where this process searches.
-    fn here(
+    fn local_target(
         &self,
         environment: &Environment,
         program: &'static str,

@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Whom a prompt names.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn prompt_name(&self) -> String {
         match &self.target {
             Target::Server(client) => client.url().to_string(),
             Target::Here(_) => "this process".to_owned(),

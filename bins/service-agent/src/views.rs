@@ -71,7 +71,7 @@ pub(crate) fn graph(answer: &GraphAnswer, of_one: bool) -> String {
 }
 
 /// What stands below an answer that was printed as it came.
-pub(crate) fn below_chat(answer: &ChatAnswer) -> String {
+pub(crate) fn chat_footer(answer: &ChatAnswer) -> String {
     let mut text = String::from("\n");
     for citation in &answer.citations {
         text += &format!(

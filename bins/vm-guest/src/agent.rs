@@ -79,7 +79,7 @@ impl Agent {
             while let Some(frame) = decoder.next_frame().map_err(protocol)? {
                 let channel = frame.channel;
                 match (decode_to_guest(frame).map_err(protocol)?, &held) {
-                    (ToGuest::Hold, None) => held = Some(self.port.hold(channel)),
+                    (ToGuest::Hold, None) => held = Some(self.port.lock_writer(channel)),
                     (ToGuest::Release, Some(_)) => held = None,
                     (_, Some(_)) => return Err(protocol("something else than a release")),
                     (message, None) => self.handle(channel, message),
@@ -109,23 +109,23 @@ impl Agent {
             ToGuest::Network(streams) => self.report(channel, self.start_network(streams)),
             // Only streams are closed.
             ToGuest::Closed => {}
-            ToGuest::Kill => self.with(channel, |used| {
+            ToGuest::Kill => self.with_channel(channel, |used| {
                 if let Use::Exec(exec) = used {
                     exec.kill();
                 }
             }),
-            ToGuest::Terminate(ms) => self.with(channel, |used| {
+            ToGuest::Terminate(ms) => self.with_channel(channel, |used| {
                 if let Use::Exec(exec) = used {
                     exec.terminate(Duration::from_millis(ms.into()));
                 }
             }),
-            ToGuest::Credit(bytes) => self.with(channel, |used| match used {
+            ToGuest::Credit(bytes) => self.with_channel(channel, |used| match used {
                 Use::Exec(exec) => exec.gate.add(bytes),
                 Use::TarOut(gate) => gate.add(bytes),
                 Use::TarIn(_) => {}
             }),
             ToGuest::Data(bytes) => self.piece(channel, TarChunk::Bytes(bytes.into_owned())),
-            ToGuest::Resize(size) => self.with(channel, |used| {
+            ToGuest::Resize(size) => self.with_channel(channel, |used| {
                 if let Use::Exec(exec) = used {
                     exec.resize(size);
                 }
@@ -133,7 +133,7 @@ impl Agent {
             // What is held is handled where messages are read.
             ToGuest::Hold | ToGuest::Release => {}
             ToGuest::Finish => self.piece(channel, TarChunk::Finish),
-            ToGuest::Abort => self.with(channel, |used| match used {
+            ToGuest::Abort => self.with_channel(channel, |used| match used {
                 Use::Exec(exec) => exec.kill(),
                 Use::TarOut(gate) => gate.close(),
                 Use::TarIn(pieces) => drop(pieces.send(TarChunk::Abort)),
@@ -167,7 +167,7 @@ impl Agent {
     }
 
     /// A channel that has ended meanwhile is no fault of the host's: its message was under way.
-    fn with(&self, channel: Channel, act: impl FnOnce(&Use)) {
+    fn with_channel(&self, channel: Channel, act: impl FnOnce(&Use)) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(used) = channels.get(&channel) {
             act(used);
@@ -175,7 +175,7 @@ impl Agent {
     }
 
     fn piece(&self, channel: Channel, piece: TarChunk) {
-        self.with(channel, |used| match (used, piece) {
+        self.with_channel(channel, |used| match (used, piece) {
             (Use::TarIn(pieces), piece) => drop(pieces.send(piece)),
             (Use::Exec(exec), TarChunk::Bytes(bytes)) => exec.type_in(bytes),
             _ => {}
@@ -203,7 +203,7 @@ impl Agent {
         let spawner = Arc::clone(&self.spawner);
         let running = Arc::clone(&exec);
         let work = move || running.run(channel, &spec, &port, (&reaper, &spawner));
-        if let Err(reason) = self.enter(channel, Use::Exec(exec), work) {
+        if let Err(reason) = self.spawn_on_channel(channel, Use::Exec(exec), work) {
             self.port
                 .send(channel, &ToHost::Ended(ExecEnd::NotStarted { reason }));
         }
@@ -213,7 +213,7 @@ impl Agent {
         let (sender, pieces) = transfer::pieces();
         let port = Arc::clone(&self.port);
         let work = move || transfer::unpack(channel, &path, pieces, &port);
-        if let Err(what) = self.enter(channel, Use::TarIn(sender), work) {
+        if let Err(what) = self.spawn_on_channel(channel, Use::TarIn(sender), work) {
             self.port.send(
                 channel,
                 &ToHost::Failed(Failure {
@@ -228,7 +228,7 @@ impl Agent {
         let gate = Arc::new(Gate::default());
         let (port, own) = (Arc::clone(&self.port), Arc::clone(&gate));
         let work = move || transfer::pack(channel, &path, &own, &port);
-        if let Err(what) = self.enter(channel, Use::TarOut(gate), work) {
+        if let Err(what) = self.spawn_on_channel(channel, Use::TarOut(gate), work) {
             self.port.send(
                 channel,
                 &ToHost::Failed(Failure {
@@ -240,7 +240,7 @@ impl Agent {
     }
 
     /// Enters the channel and works on it in a thread; it is left when the work is done.
-    fn enter(
+    fn spawn_on_channel(
         &self,
         channel: Channel,
         used: Use,

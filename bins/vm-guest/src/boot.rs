@@ -125,6 +125,6 @@ fn furnish() -> Result<(), AgentError> {
     system::loopback_up();
     cgroup::prepare_as_first_process();
     emulators::register();
-    kernel_settings::raise();
+    kernel_settings::raise_limits();
     Ok(())
 }

@@ -63,7 +63,7 @@ impl Spawner {
         let (orders, work) = channel::<Work>();
         let (ready, begun) = channel();
         let body = move || {
-            let entered = if apart { enter() } else { Ok(()) };
+            let entered = if apart { confine_thread() } else { Ok(()) };
             let usable = entered.is_ok();
             let _ = ready.send(entered);
             while let Some(work) = usable.then(|| work.recv().ok()).flatten() {
@@ -115,7 +115,7 @@ pub(crate) fn hide_devices() {
 }
 
 /// Leaves the agent's place with this thread, for one where jobs may be.
-fn enter() -> Result<(), AgentError> {
+fn confine_thread() -> Result<(), AgentError> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID).context("making namespaces")?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).context("leaving the mounts")?;
@@ -182,7 +182,7 @@ fn start_namespace_holder() -> std::io::Result<()> {
 }
 
 /// Waits for orphans of jobs, for ever.
-pub(crate) fn keep() -> ! {
+pub(crate) fn reap_orphans() -> ! {
     close_memory();
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);

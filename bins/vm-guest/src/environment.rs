@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 64 << 10;
 
 /// The environment of a command for which the request says `own`: the agent's small one, the
 /// image's file, how the proxy is found if there is one, and the request's.
-pub(crate) fn of_command(
+pub(crate) fn command_environment(
     own: &BTreeMap<String, String>,
     is_proxied: bool,
 ) -> BTreeMap<String, String> {

@@ -180,7 +180,7 @@ impl Exec {
         starting: (&Arc<ProcessReaper>, &Spawner),
     ) {
         let end = match self.start(channel, spec, port, starting) {
-            Ok(running) => self.attend(running, spec),
+            Ok(running) => self.wait_for_end(running, spec),
             Err(reason) => ExecEnd::NotStarted { reason },
         };
         self.gate.close();
@@ -200,7 +200,7 @@ impl Exec {
         (reaper, spawner): (&Arc<ProcessReaper>, &Spawner),
     ) -> Result<Running, String> {
         let mut command = command(channel, spec, self.proxied)?;
-        let terminal = self.give_terminal(spec, &mut command)?;
+        let terminal = self.attach_terminal(spec, &mut command)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
         detach(&mut command, entrance, terminal.is_some());
         let (sender, end) = channel_of_ends();
@@ -222,7 +222,7 @@ impl Exec {
         let typed = self.typed().as_mut().and_then(Typed::take);
         if let (Some(tty), Some(typed)) = (self.tty(), typed) {
             // A terminal that takes no input still shows what is written.
-            let _ = tty.begin(channel, port, typed);
+            let _ = tty.spawn_input(channel, port, typed);
         }
         let pump = |stream, pipe: Option<File>| {
             let pump = Pump {
@@ -249,7 +249,7 @@ impl Exec {
     }
 
     /// Gives the program its terminal, if it is to have one; what it writes is read from the file.
-    fn give_terminal(
+    fn attach_terminal(
         &self,
         spec: &ExecSpec,
         command: &mut Command,
@@ -277,7 +277,7 @@ impl Exec {
     }
 
     /// Waits for the program's end, then for its output.
-    fn attend(&self, running: Running, spec: &ExecSpec) -> ExecEnd {
+    fn wait_for_end(&self, running: Running, spec: &ExecSpec) -> ExecEnd {
         let end = match spec.timeout {
             None => running.end.recv().ok(),
             Some(timeout) => match running.end.recv_timeout(timeout) {
@@ -348,7 +348,7 @@ fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, 
         .args(arguments)
         .current_dir(&spec.cwd)
         .env_clear()
-        .envs(environment::of_command(&spec.env, proxied))
+        .envs(environment::command_environment(&spec.env, proxied))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -67,7 +67,7 @@ impl ExtractionRoot {
             return Ok(());
         }
         let (parent, name) = self.parent(path)?;
-        let folder = enter(parent, name)?;
+        let folder = open_or_create(parent, name)?;
         fchmod(&folder, bits(mode))?;
         Ok(())
     }
@@ -152,7 +152,7 @@ impl ExtractionRoot {
         if self.last.as_ref().is_none_or(|(known, _)| *known != wanted) {
             let mut folder = self.root.try_clone()?;
             for step in folders {
-                folder = enter(folder.as_fd(), step)?;
+                folder = open_or_create(folder.as_fd(), step)?;
             }
             self.last = Some((wanted, folder));
         }
@@ -177,7 +177,7 @@ fn steps(path: &Path) -> Result<Vec<&OsStr>, Refusal> {
 }
 
 /// The folder `name` in `parent`, made when it is not there. A link is no folder.
-fn enter(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
+fn open_or_create(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
     match openat(parent, name, FOLDER, Mode::empty()) {
         Err(Errno::ENOENT) => {}
         other => return Ok(other?),

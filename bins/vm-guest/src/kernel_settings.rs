@@ -11,11 +11,11 @@ const SETTINGS: [(&str, u64); 3] = [
 ];
 
 /// Raises them where they are lower. A kernel without one of them is as good as before.
-pub(crate) fn raise() {
-    raise_in(Path::new("/proc/sys"));
+pub(crate) fn raise_limits() {
+    raise_limits_in(Path::new("/proc/sys"));
 }
 
-fn raise_in(folder: &Path) {
+fn raise_limits_in(folder: &Path) {
     for (name, value) in SETTINGS {
         let path = folder.join(name);
         let known = fs::read_to_string(&path).ok();
@@ -39,7 +39,7 @@ mod tests {
         let watches = folder.path().join("fs/inotify/max_user_watches");
         fs::write(&map, "65530\n").unwrap();
         fs::write(&watches, "9999999\n").unwrap();
-        raise_in(folder.path());
+        raise_limits_in(folder.path());
         assert_eq!(fs::read_to_string(map).unwrap(), "262144");
         assert_eq!(fs::read_to_string(watches).unwrap(), "9999999\n");
         let absent = folder.path().join("fs/inotify/max_user_instances");

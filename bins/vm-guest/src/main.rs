@@ -55,21 +55,23 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let mode = match (arguments.as_slice(), std::process::id()) {
         ([flag], _) if flag == "--version" => {
-            system::say(concat!("vm-guest ", env!("CARGO_PKG_VERSION")));
+            system::log_line(concat!("vm-guest ", env!("CARGO_PKG_VERSION")));
             return ExitCode::SUCCESS;
         }
-        ([flag], 1) if flag == confine::NAMESPACE_HOLDER => confine::keep(),
+        ([flag], 1) if flag == confine::NAMESPACE_HOLDER => confine::reap_orphans(),
         ([flag], _) if flag == "--sandbox" => Mode::Sandbox,
         // The kernel hands on words of its command line that it does not know.
         (_, 1) => Mode::Vm,
         _ => {
-            system::say("vm-guest is the first process of a VM; there is nothing to start by hand");
+            system::log_line(
+                "vm-guest is the first process of a VM; there is nothing to start by hand",
+            );
             return ExitCode::from(2);
         }
     };
     match run(&mode) {
         Ok(()) => {}
-        Err(error) => system::say(&format!("vm-guest: {error}")),
+        Err(error) => system::log_line(&format!("vm-guest: {error}")),
     }
     if matches!(mode, Mode::Vm) {
         system::power_off();

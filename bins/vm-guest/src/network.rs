@@ -79,8 +79,8 @@ impl Network {
             let taken = accept().and_then(|socket| {
                 // Given back by the connection's writer, when the host knows nothing of it.
                 self.permits.take();
-                let carried = self.carry(Arc::new(socket));
-                carried.inspect_err(|_| self.permits.give())
+                let carried = self.start_relay(Arc::new(socket));
+                carried.inspect_err(|_| self.permits.release())
             });
             if taken.is_err() {
                 // Out of file descriptors or threads: they come back when others end.
@@ -90,9 +90,9 @@ impl Network {
     }
 
     /// Tells the host, and carries both directions in threads. On an error the host knows nothing.
-    fn carry(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
+    fn start_relay(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) | STREAMS;
-        let gate = Arc::new(Gate::new(Credits::of(STREAM_WINDOW)));
+        let gate = Arc::new(Gate::new(Credits::new(STREAM_WINDOW)));
         let (pieces, coming) = channel();
         let stream = Stream {
             gate: Arc::clone(&gate),
@@ -112,7 +112,7 @@ impl Network {
             }
             own.write_all(number, &socket, &coming);
             drop(socket);
-            own.permits.give();
+            own.permits.release();
         });
         if spawned.is_err() {
             self.close(number);
@@ -275,7 +275,7 @@ impl Permits {
         *left -= 1;
     }
 
-    fn give(&self) {
+    fn release(&self) {
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.given.notify_one();
     }

@@ -79,7 +79,7 @@ impl Port {
     }
 
     /// Answers a request to hold, as the last message until what is given is dropped.
-    pub(crate) fn hold(&self, channel: Channel) -> Held<'_> {
+    pub(crate) fn lock_writer(&self, channel: Channel) -> Held<'_> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();
         let done = ToHost::Finished(TarSummary::default());

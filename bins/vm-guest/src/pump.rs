@@ -53,7 +53,7 @@ impl Pump {
                 Ok(0) => return,
                 Ok(count) => {
                     owed = owed.map(|bytes| bytes.saturating_sub(count as u64));
-                    self.pass_on(&buffer[..count]);
+                    self.forward(&buffer[..count]);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return,
@@ -61,7 +61,7 @@ impl Pump {
         }
     }
 
-    fn pass_on(&self, mut bytes: &[u8]) {
+    fn forward(&self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let granted = self.gate.take(bytes.len());
             if granted == 0 {

@@ -21,7 +21,7 @@ use nix::time::{ClockId, clock_settime};
 const DEVICE_DEADLINE: Duration = Duration::from_secs(20);
 
 /// A line for whoever looks at the console.
-pub(crate) fn say(line: &str) {
+pub(crate) fn log_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn raise_open_files() {
         ..getrlimit(Resource::Nofile)
     };
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        say(&format!("vm-guest: the limit of open files stays: {error}"));
+        log_line(&format!("vm-guest: the limit of open files stays: {error}"));
     }
 }
 

@@ -59,7 +59,7 @@ fn unpack_all(folder: &Path, reader: &mut TarChunkReader<'_>) -> Result<TarSumma
         let mut entry = entry.map_err(|error| bad_tar(&error))?;
         let path = entry.path().map_err(|error| bad_tar(&error))?.into_owned();
         let size = entry.size();
-        put(&mut root, &path, &mut entry)?;
+        write_entry(&mut root, &path, &mut entry)?;
         summary.entries += 1;
         summary.bytes += size;
     }
@@ -68,7 +68,7 @@ fn unpack_all(folder: &Path, reader: &mut TarChunkReader<'_>) -> Result<TarSumma
     Ok(summary)
 }
 
-fn put(
+fn write_entry(
     root: &mut ExtractionRoot,
     path: &Path,
     entry: &mut tar::Entry<'_, impl Read>,

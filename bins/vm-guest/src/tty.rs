@@ -87,7 +87,7 @@ impl Tty {
     }
 
     /// Passes on what is typed, in a thread: a program that reads nothing holds up nobody else.
-    pub(crate) fn begin(
+    pub(crate) fn spawn_input(
         &self,
         number: Channel,
         port: &Arc<Port>,

@@ -26,7 +26,7 @@ fn ask(options: &SummariesOptions, environment: &Environment) -> anyhow::Result<
     }
     let (mut all, mut next) = (Vec::new(), Some(url));
     while let Some(url) = next {
-        let (page, following) = api.ask_page(Request::get(url).at_most(MAX_PAGE))?;
+        let (page, following) = api.ask_page(Request::get(url).with_max_body(MAX_PAGE))?;
         if let Value::Array(page) = page {
             all.extend(page);
         }

@@ -116,7 +116,7 @@ fn run_beside(commands: Vec<(String, Command)>, at_once: usize) -> Result<Vec<St
             let text = finished.text();
             terminal::line(&format!(
                 "$ {}\n{}",
-                shell::shown(&command),
+                shell::display(&command),
                 text.trim_end()
             ));
             if !finished.status.success() {

@@ -75,7 +75,7 @@ fn clean(command: &mut Command) {
 }
 
 /// The command as a person would type it.
-pub(crate) fn shown(command: &Command) -> String {
+pub(crate) fn display(command: &Command) -> String {
     let mut text = String::new();
     for (name, value) in command.get_envs() {
         if let (Some(name), Some(value)) = (name.to_str(), value.and_then(|value| value.to_str()))
@@ -106,7 +106,7 @@ fn quoted(word: &str) -> String {
 /// # Errors
 /// When the program cannot be started; a bad exit is for the caller to judge.
 pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
-    terminal::line(&format!("$ {}", shown(command)));
+    terminal::line(&format!("$ {}", display(command)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command)?;
     let out = child
@@ -121,12 +121,12 @@ pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
     let (out, err) = match &output {
         Some(output) => {
             let other = output.clone();
-            let err = thread::spawn(move || pass_on(err, |line| other.write(line)));
-            (pass_on(out, |line| output.write(line)), err)
+            let err = thread::spawn(move || copy_and_collect(err, |line| other.write(line)));
+            (copy_and_collect(out, |line| output.write(line)), err)
         }
         None => {
-            let err = thread::spawn(move || pass_on(err, to(std::io::stderr())));
-            (pass_on(out, to(std::io::stdout())), err)
+            let err = thread::spawn(move || copy_and_collect(err, to(std::io::stderr())));
+            (copy_and_collect(out, to(std::io::stdout())), err)
         }
     };
     let err = err.join().unwrap_or_default();
@@ -143,13 +143,13 @@ pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
 /// # Errors
 /// When the program cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    terminal::line(&format!("$ {}", shown(command)));
+    terminal::line(&format!("$ {}", display(command)));
     let status = match terminal::output() {
         Some(output) => run_apart(command, output)?,
         None => wait(start(command)?)?,
     };
     if !status.success() {
-        bail!("`{}` failed: {status}", shown(command));
+        bail!("`{}` failed: {status}", display(command));
     }
     Ok(())
 }
@@ -167,7 +167,7 @@ fn run_apart(command: &mut Command, output: Output) -> Result<ExitStatus> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (is_done, done) = mpsc::channel::<()>();
     thread::spawn(move || {
-        pass_on(reader, |line| output.write(line));
+        copy_and_collect(reader, |line| output.write(line));
         drop(is_done);
     });
     let status = wait(child?)?;
@@ -234,7 +234,7 @@ fn to(mut to: impl Write) -> impl FnMut(&[u8]) {
     }
 }
 
-fn pass_on(from: impl Read, mut to: impl FnMut(&[u8])) -> String {
+fn copy_and_collect(from: impl Read, mut to: impl FnMut(&[u8])) -> String {
     let mut kept = String::new();
     let mut reader = BufReader::new(from);
     let mut line = Vec::new();

@@ -84,7 +84,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         fs::remove_file(&place)?;
         let said =
             String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        let ended = ended(output.status.code(), case.to_fail);
+        let ended = outcome(output.status.code(), case.to_fail);
         *counts.entry(ended).or_default() += 1;
         let why = if ended == "as expected" {
             ""
@@ -107,7 +107,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 }
 
 /// How a run ended, beside what was expected.
-fn ended(code: Option<i32>, to_fail: bool) -> &'static str {
+fn outcome(code: Option<i32>, to_fail: bool) -> &'static str {
     match (code, to_fail) {
         (Some(0), false) | (Some(1 | 3), true) => "as expected",
         (Some(0), true) => "succeeded",
@@ -139,7 +139,7 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
         .transpose()?;
     let expected = table.as_deref().map(expected);
     let mut files = Vec::new();
-    below(&options.folder, 3, &mut files)?;
+    collect_below(&options.folder, 3, &mut files)?;
     files.sort();
     let mut found = Vec::new();
     for file in files {
@@ -200,7 +200,7 @@ fn expected(table: &str) -> BTreeMap<(String, String), bool> {
     rows.collect()
 }
 
-fn below(folder: &Path, deep: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+fn collect_below(folder: &Path, deep: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let shown = folder.display().to_string();
     for entry in fs::read_dir(folder).context(shown)? {
         let path = entry?.path();
@@ -208,7 +208,7 @@ fn below(folder: &Path, deep: usize, files: &mut Vec<PathBuf>) -> Result<()> {
             .extension()
             .is_some_and(|it| it == "yml" || it == "yaml");
         if path.is_dir() && deep > 1 && !path.ends_with("node_modules") {
-            below(&path, deep - 1, files)?;
+            collect_below(&path, deep - 1, files)?;
         } else if path.is_file() && is_yaml {
             files.push(path);
         }
@@ -269,8 +269,8 @@ mod tests {
             "on: push\njobs: {workflow_dispatch: {}}\n",
             "workflow_dispatch"
         ));
-        assert_eq!(ended(Some(1), true), "as expected");
-        assert_eq!(ended(Some(3), false), "refused");
+        assert_eq!(outcome(Some(1), true), "as expected");
+        assert_eq!(outcome(Some(3), false), "refused");
         assert_eq!(reason("x\n[a] error: no\n"), "[a] error: no");
     }
 }

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_core::query::{MatchState, Operator, SearchRequest, parse, understand};
+use search_core::query::{MatchState, Operator, SearchRequest, parse, parse_lenient};
 use search_core::snippet::{TermFinder, TermWeights, best_window, cut};
 
 fuzz_target!(|text: &str| {
@@ -23,7 +23,7 @@ fuzz_target!(|text: &str| {
             let length = query.chars().count();
             assert!(error.position().is_none_or(|position| position <= length));
             // Then it is searched for without what is broken, or by its words.
-            let Ok(understood) = understand(&request) else {
+            let Ok(understood) = parse_lenient(&request) else {
                 return;
             };
             understood.query
@@ -33,7 +33,7 @@ fuzz_target!(|text: &str| {
         let found = parsed.phrase_finder(phrase).find(body);
         assert!(found.is_none_or(|place| body.get(place).is_some()));
     }
-    for pattern in parsed.shown_patterns() {
+    for pattern in parsed.highlight_patterns() {
         for place in pattern.places(body).take(64) {
             assert!(!place.is_empty() && body.get(place).is_some());
         }

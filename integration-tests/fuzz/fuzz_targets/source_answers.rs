@@ -41,7 +41,7 @@ fuzz_target!(|input: &[u8]| {
 fn check(parsed: Result<ParsedItems, SourceDataError>) {
     match parsed {
         Ok(parsed) => {
-            for item in parsed.sound().items {
+            for item in parsed.normalized().items {
                 assert!(!item.key.is_empty() && !item.title.is_empty());
                 assert!(item.title.chars().count() <= 1000 && !item.title.contains('\n'));
             }

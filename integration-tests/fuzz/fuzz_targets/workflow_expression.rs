@@ -8,7 +8,7 @@ use runner_core::source_location::SourceLocation;
 fuzz_target!(|text: &str| {
     let list = Value::list(vec![1.0.into(), "a".into(), Value::Null, true.into()]);
     let github = Value::object([("ref", "refs/heads/main".into()), ("event", list)]);
-    let contexts = Contexts::default().with(Context::Github, github);
+    let contexts = Contexts::default().containing(Context::Github, github);
     let scope = Scope::new(&contexts);
     match Expr::parse(text) {
         Ok(expr) => {

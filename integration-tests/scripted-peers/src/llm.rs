@@ -128,7 +128,9 @@ async fn serve(
 ) -> HttpResponse {
     let answer = {
         let mut script = script.lock();
-        script.requests.push(Recorded::of(&request, &body));
+        script
+            .requests
+            .push(Recorded::from_request(&request, &body));
         let path = request.path();
         let answers = script.answers.iter_mut().find(|(of, _)| of == path);
         answers.and_then(|(_, answers)| match answers.len() {

@@ -26,7 +26,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    pub(crate) fn of(request: &HttpRequest, body: &Bytes) -> Self {
+    pub(crate) fn from_request(request: &HttpRequest, body: &Bytes) -> Self {
         let header = |name: &str| {
             let value = request.headers().get(name)?;
             value.to_str().ok().map(str::to_owned)

@@ -26,7 +26,7 @@ impl<S, F: FnOnce(Root) -> S> PreparedServer<F> {
 
     /// Starts the actors below a root supervisor of their own. Needs a running actix system.
     pub fn start(self) -> S {
-        (self.server)(Root::own("orrery", self.supervisors))
+        (self.server)(Root::start_named("orrery", self.supervisors))
     }
 
     /// Starts the actors below a tree that others have as well; this server's end stops its own
@@ -35,6 +35,8 @@ impl<S, F: FnOnce(Root) -> S> PreparedServer<F> {
     /// # Errors
     /// When the tree takes no more, or has ended.
     pub async fn start_below(self, tree: &RootHandle) -> Result<S, StartChildError> {
-        Ok((self.server)(Root::below(tree, self.supervisors).await?))
+        Ok((self.server)(
+            Root::start_below(tree, self.supervisors).await?,
+        ))
     }
 }

@@ -108,14 +108,14 @@ impl EdgeServer {
         shutdown: impl Future<Output = ()> + Send + 'static,
         on_shutdown: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
-        let (actors, ended) = root.until(shutdown);
+        let (actors, ended) = root.watch_until(shutdown);
         let ended = async move {
             ended.await;
             on_shutdown();
         };
         first_asked.ready_within(START_TIMEOUT).await;
         let served = self.serve(listener, ended).await;
-        let verdict = actors.end().await;
+        let verdict = actors.shut_down().await;
         served.and(verdict.map_err(io::Error::other))
     }
 }

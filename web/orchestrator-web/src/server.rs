@@ -178,7 +178,7 @@ impl OrchestratorServer {
             replica,
         } = self;
         let config = state.view.config();
-        let (actors, ended) = root.until(shutdown);
+        let (actors, ended) = root.watch_until(shutdown);
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let bridge = bridge(&state, &metrics, &health, replica.as_ref());
         let options = listening.serve;
@@ -205,7 +205,7 @@ impl OrchestratorServer {
         );
         let received = receiving.await;
         let bridged = admin.await.map_err(io::Error::other)?;
-        let verdict = actors.end().await;
+        let verdict = actors.shut_down().await;
         received?;
         bridged?;
         Ok(verdict.map_err(io::Error::other)?)

@@ -70,7 +70,7 @@ pub(crate) async fn drain(
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index, by) = find_host(&state, &request, &name, &query)?;
     host_stored(hosts.cordon(index, &by).await)?;
-    let shells = state.view.kept().leave_host(&name, &by).await;
+    let shells = state.view.kept().release_host(&name, &by).await;
     let host = hosts.show(index);
     Ok(HttpResponse::Ok().json(Drained { host, shells }))
 }

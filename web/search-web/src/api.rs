@@ -15,7 +15,7 @@ use crate::{chat, concepts, config, handlers, mcp, sources, ws};
     paths(mcp::mcp, handlers::search, handlers::document, handlers::roles, sources::reindex, sources::skipped, handlers::health,
         concepts::thesaurus, concepts::graph, concepts::autocomplete,
         config::show, config::replace, config::schema,
-        chat::chat, chat::summarize, chat::conversations, chat::conversation, chat::forget),
+        chat::chat, chat::summarize, chat::conversations, chat::conversation, chat::delete_conversation),
     tags(
         (name = "search", description = "Searching and reading documents"),
         (name = "chat", description = "Answers and summaries"),
@@ -55,7 +55,7 @@ pub(crate) fn routes_with(metrics: &Metrics, parts: &ApplicationParts) -> Routes
         .post("/api/chat", chat::chat)
         .get("/api/conversations", chat::conversations)
         .get("/api/conversations/{id}", chat::conversation)
-        .delete("/api/conversations/{id}", chat::forget)
+        .delete("/api/conversations/{id}", chat::delete_conversation)
         .get("/api/documents/{id:.+}", handlers::document)
         .get("/api/roles", handlers::roles)
         .get("/api/thesaurus/{role}", concepts::thesaurus)

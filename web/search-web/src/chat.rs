@@ -44,7 +44,7 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 pub(crate) type PendingAnswer = Pin<Box<dyn Future<Output = Result<ChatAnswer, Problem>>>>;
 
 /// Asks the service. The answer ends when the receiver is dropped.
-pub(crate) fn ask(
+pub(crate) fn start_answer(
     service: &ChildRef<ChatService>,
     params: ChatParams,
 ) -> (mpsc::Receiver<ChatChunk>, PendingAnswer) {
@@ -74,7 +74,7 @@ pub(crate) async fn chat(
 ) -> Result<HttpResponse, Problem> {
     let params = body.0.check()?;
     let stream = params.stream;
-    let (mut pieces, mut answering) = ask(&chat.service, params);
+    let (mut pieces, mut answering) = start_answer(&chat.service, params);
     if !stream {
         let answer = answering.await?;
         return Ok(no_store().json(answer));
@@ -82,7 +82,7 @@ pub(crate) async fn chat(
     // What fails before the first word has a status of its own.
     let first = match next_chunk(&mut pieces, &mut answering).await {
         Ok(piece) => frame(&chunk_json(&piece)),
-        Err(end) => done(end?),
+        Err(end) => end_event(end?),
     };
     let events = Events {
         pieces,
@@ -120,7 +120,7 @@ impl Events {
             Err(end) => {
                 self.answering = None;
                 match end {
-                    Ok(answer) => done(answer),
+                    Ok(answer) => end_event(answer),
                     Err(problem) => frame(&("error", problem_json(&problem))),
                 }
             }
@@ -166,7 +166,7 @@ pub(crate) fn problem_json(problem: &Problem) -> Value {
     serde_json::to_value(problem.document(None)).unwrap_or_default()
 }
 
-fn done(answer: ChatAnswer) -> Bytes {
+fn end_event(answer: ChatAnswer) -> Bytes {
     frame(&("done", serde_json::to_value(answer).unwrap_or_default()))
 }
 
@@ -221,7 +221,7 @@ pub(crate) async fn conversation(
     delete, path = "/api/conversations/{id}", tag = "chat", params(("id" = String, Path, description = "A conversation")),
     responses((status = 204, description = "It is gone."))
 )]
-pub(crate) async fn forget(
+pub(crate) async fn delete_conversation(
     chat: web::Data<ChatState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {

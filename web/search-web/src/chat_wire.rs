@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Number;
 use utoipa::ToSchema;
 
-use crate::wire::{named, unprocessable};
+use crate::wire::{role_name, unprocessable};
 
 /// The longest message, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 32 * 1024;
@@ -74,7 +74,7 @@ impl ChatBody {
         };
         if errors.is_empty() {
             return Ok(ChatParams {
-                role: named(self.role),
+                role: role_name(self.role),
                 turns,
                 conversation: self.conversation_id,
                 stream: self.stream,
@@ -176,7 +176,7 @@ impl SummaryBody {
         if errors.is_empty() {
             return Ok(SummaryParams {
                 source,
-                role: named(self.role),
+                role: role_name(self.role),
                 max_chars,
             });
         }

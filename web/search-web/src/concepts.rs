@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use crate::state::{SearchState, search_problem};
-use crate::wire::{unprocessable, within};
+use crate::wire::{bounded, unprocessable};
 
 /// Concepts of a thesaurus that are given when the request names no `limit`, and at most.
 const THESAURUS_LIMITS: (usize, usize) = (1_000, 10_000);
@@ -44,7 +44,7 @@ pub(crate) async fn thesaurus(
     role: web::Path<String>,
     query: web::Query<ThesaurusQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let limit = within("limit", query.limit, THESAURUS_LIMITS)?;
+    let limit = bounded("limit", query.limit, THESAURUS_LIMITS)?;
     let role_set = state.roles();
     let entry = role_set.role(Some(&role));
     let entry =
@@ -87,7 +87,7 @@ pub(crate) async fn graph(
         document,
         limit,
     } = query.into_inner();
-    let limit = within("limit", limit, GRAPH_LIMITS)?;
+    let limit = bounded("limit", limit, GRAPH_LIMITS)?;
     check_text("concept", concept.as_deref())?;
     if let Some(id) = document {
         check_text("document", Some(&id))?;
@@ -96,14 +96,14 @@ pub(crate) async fn graph(
             return Err(unprocessable(vec![both]));
         }
         let wanted = id.clone();
-        let found = look(&state, role, move |entry| {
+        let found = read_role(&state, role, move |entry| {
             entry.document_neighbours(&wanted, limit)
         });
         let unknown = || Problem::not_found(format!("the graph holds no document {id:?}"));
         return Ok(answer(&found.await?.ok_or_else(unknown)?));
     }
     let wanted = concept.clone();
-    let found = look(&state, role, move |entry| {
+    let found = read_role(&state, role, move |entry| {
         entry.graph_answer(wanted.as_deref(), limit)
     });
     let found = found.await?.ok_or_else(|| {
@@ -136,14 +136,14 @@ pub(crate) async fn autocomplete(
     query: web::Query<SuggestionQuery>,
 ) -> Result<HttpResponse, Problem> {
     let SuggestionQuery { role, q, limit } = query.into_inner();
-    let limit = within("limit", limit, SUGGESTION_LIMITS)?;
+    let limit = bounded("limit", limit, SUGGESTION_LIMITS)?;
     check_text("q", Some(&q))?;
-    let found = look(&state, role, move |entry| entry.suggestions(&q, limit));
+    let found = read_role(&state, role, move |entry| entry.suggestions(&q, limit));
     Ok(answer(&found.await?))
 }
 
 /// Looks at a role on a thread that may take its time.
-pub(crate) async fn look<T: Send + 'static>(
+pub(crate) async fn read_role<T: Send + 'static>(
     state: &SearchState,
     role: Option<String>,
     look: impl FnOnce(&RoleEntry) -> T + Send + 'static,

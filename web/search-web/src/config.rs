@@ -66,7 +66,7 @@ type Config = web::Data<Option<ConfigState>>;
     )
 )]
 pub(crate) async fn show(config: Config, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let now = of(&config)?.config.now();
+    let now = config_state(&config)?.config.now();
     let tag = tag(&now.version);
     let known = request.headers().get_all(header::IF_NONE_MATCH);
     if tags(known).is_some_and(|tags| tags.any || tags.versions.contains(&now.version)) {
@@ -98,7 +98,7 @@ pub(crate) async fn replace(
     request: HttpRequest,
     body: JsonText,
 ) -> Result<HttpResponse, Problem> {
-    let state = of(&config)?;
+    let state = config_state(&config)?;
     state.writers.check(&request)?;
     let condition = condition(request.headers())?;
     let text = body.0.to_vec();
@@ -126,7 +126,7 @@ pub(crate) async fn schema() -> HttpResponse {
         .body(role::schema().to_string())
 }
 
-fn of(config: &Config) -> Result<&ConfigState, Problem> {
+fn config_state(config: &Config) -> Result<&ConfigState, Problem> {
     let state = config.as_ref().as_ref();
     state.ok_or_else(|| Problem::not_found("this server was started without a role file"))
 }
@@ -182,7 +182,7 @@ fn refused(reason: SaveError) -> Problem {
     let detail = reason.to_string();
     match reason {
         SaveError::Stale | SaveError::ChangedOnDisk => Problem::precondition_failed(detail),
-        SaveError::Wrong(diagnostics) => wrong(&diagnostics),
+        SaveError::Wrong(diagnostics) => invalid_config(&diagnostics),
         SaveError::NotAllowed(_) => Problem::forbidden(detail),
         SaveError::Disk(_) => {
             tracing::error!(event = "config.unwritable", error = %detail);
@@ -192,7 +192,7 @@ fn refused(reason: SaveError) -> Problem {
     }
 }
 
-fn wrong(diagnostics: &Diagnostics) -> Problem {
+fn invalid_config(diagnostics: &Diagnostics) -> Problem {
     let errors: Vec<FieldError> = diagnostics.iter().map(fault).collect();
     let detail = match errors.as_slice() {
         [only] => format!("the configuration has a mistake: {}", only.detail),
@@ -244,9 +244,9 @@ mod tests {
     #[test]
     fn entity_tags_are_read() {
         let of = |text: &'static str| tags([HeaderValue::from_static(text)].iter()).unwrap();
-        assert!(of("*").any);
-        assert_eq!(of("\"a\", \"b\"").versions, ["a", "b"]);
-        assert!(of("W/\"a\"").versions.is_empty());
+        assert!(config_state("*").any);
+        assert_eq!(config_state("\"a\", \"b\"").versions, ["a", "b"]);
+        assert!(config_state("W/\"a\"").versions.is_empty());
         assert!(tags([].iter()).is_none());
     }
 }

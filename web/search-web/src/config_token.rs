@@ -68,7 +68,7 @@ pub fn configuration_token(
 pub fn private_token(path: &Path) -> io::Result<(String, bool)> {
     match read(path)? {
         Some(token) => Ok((token, false)),
-        None => Ok((make(path)?, true)),
+        None => Ok((create_token(path)?, true)),
     }
 }
 
@@ -102,7 +102,7 @@ fn is_private(_: &Path) -> io::Result<bool> {
 }
 
 /// Written beside its place and renamed: a crash leaves no half of it.
-fn make(path: &Path) -> io::Result<String> {
+fn create_token(path: &Path) -> io::Result<String> {
     let half = || uuid::Uuid::new_v4().simple().to_string();
     let token = format!("{}{}", half(), half());
     store::replace_file(path, Some(0o600), |file| writeln!(file, "{token}"))?;

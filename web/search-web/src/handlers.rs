@@ -47,7 +47,7 @@ pub(crate) async fn search(
         .await
         .map_err(|error| ask_problem(&error))?;
     let mut answer = reply.map_err(|failure| search_problem(&failure))?;
-    state.metrics.answered(&answer);
+    state.metrics.record_answer(&answer);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
     // How far indexing is changes without the index.
     Ok(json(match key {

@@ -13,7 +13,7 @@ use search_sources_core::mcp::server::{Call, Reply, Routing, ServerMessage, Tool
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::concepts::look;
+use crate::concepts::read_role;
 use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
 
@@ -39,7 +39,7 @@ pub(crate) async fn mcp(
     request: HttpRequest,
     body: ApiJson<Value>,
 ) -> Result<HttpResponse, Problem> {
-    if !takes_json(request.headers()) {
+    if !accepts_json(request.headers()) {
         return Err(Problem::new(
             StatusCode::NOT_ACCEPTABLE,
             "send Accept: application/json, text/event-stream",
@@ -59,11 +59,11 @@ pub(crate) async fn mcp(
     Ok(match receive(&body.0, Some(routing)) {
         ServerMessage::Nothing => HttpResponse::Accepted().finish(),
         ServerMessage::Reply(reply) => written(&reply),
-        ServerMessage::Call(call) => written(&called(&state, call).await),
+        ServerMessage::Call(call) => written(&handle_call(&state, call).await),
     })
 }
 
-async fn called(state: &SearchState, call: Call) -> Reply {
+async fn handle_call(state: &SearchState, call: Call) -> Reply {
     let outcome = run(state, &call.tool).await;
     call.reply(outcome.map_err(|problem| problem_text(&problem)))
 }
@@ -88,7 +88,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
             let answer = state.search.ask(Search(body.check()?)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;
             let answer = answer.map_err(|failure| search_problem(&failure))?;
-            state.metrics.answered(&answer);
+            state.metrics.record_answer(&answer);
             json(&answer)
         }
         ToolCall::Fetch { id, role, part } => {
@@ -107,7 +107,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
         }
         ToolCall::Autocomplete { q, role } => {
             let q: String = q.chars().take(200).collect();
-            let found = look(state, role.clone(), move |entry| {
+            let found = read_role(state, role.clone(), move |entry| {
                 entry.suggestions(&q, SUGGESTIONS)
             });
             json(&found.await?)
@@ -129,7 +129,7 @@ fn problem_text(problem: &Problem) -> String {
 }
 
 /// Clients of the protocol say that they take JSON; those that say nothing take anything.
-fn takes_json(headers: &HeaderMap) -> bool {
+fn accepts_json(headers: &HeaderMap) -> bool {
     let accept = headers.get_all(header::ACCEPT);
     let mut accept = accept.filter_map(|value| value.to_str().ok()).peekable();
     accept.peek().is_none()

@@ -49,7 +49,7 @@ impl SearchMetrics {
     }
 
     /// Counts an answer that was made now.
-    pub(crate) fn answered(&self, answer: &SearchAnswer) {
+    pub(crate) fn record_answer(&self, answer: &SearchAnswer) {
         for source in &answer.sources {
             let labels = [answer.role.as_str(), source.name.as_str()];
             let seconds = Duration::from_secs_f64(source.took_ms.max(0.0) / 1e3).as_secs_f64();
@@ -117,7 +117,7 @@ impl Families {
             ("role", role.role.name.as_str()),
             ("source", source.haystack.name.as_str()),
         ];
-        source.handle.with(|status| {
+        source.handle.read_status(|status| {
             let state = match status.state {
                 SourceState::Starting => "starting",
                 SourceState::Indexing => "indexing",

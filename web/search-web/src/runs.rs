@@ -77,7 +77,7 @@ impl RunFeed {
 
     /// Resolves when somebody has begun to listen since it resolved last: what is published was let
     /// go stale while nobody did.
-    pub async fn asked(&self) {
+    pub async fn subscribed(&self) {
         self.0.asked.notified().await;
     }
 

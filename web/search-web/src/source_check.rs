@@ -47,7 +47,7 @@ pub fn check_sources(
                 }
                 _ => {
                     let place = format!("role `{}`, haystack `{}`", role.name, haystack.name);
-                    let found = Diagnostic::of_setting(&place, ValueError::new(reason));
+                    let found = Diagnostic::for_setting(&place, ValueError::new(reason));
                     match severity {
                         Severity::Warning => found.into_warning(),
                         Severity::Error => found,

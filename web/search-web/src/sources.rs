@@ -11,7 +11,7 @@ use supervision::TellError;
 use utoipa::IntoParams;
 
 use crate::state::SearchState;
-use crate::wire::{unprocessable, within};
+use crate::wire::{bounded, unprocessable};
 
 /// Paths that are given when the request names no `limit`, and at most.
 const SKIPPED_LIMITS: (usize, usize) = (100, 1_000);
@@ -99,7 +99,7 @@ pub(crate) async fn skipped(
     query: web::Query<SkippedQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (role, name) = path.into_inner();
-    let limit = within("limit", query.limit, SKIPPED_LIMITS)?;
+    let limit = bounded("limit", query.limit, SKIPPED_LIMITS)?;
     let reason = query.reason.as_deref().map(reason_of).transpose()?;
     let page = with_source(&state, &role, &name, |source| {
         Ok(source.handle.skipped(reason, query.after.as_deref(), limit))
@@ -123,7 +123,7 @@ pub(crate) async fn skipped(
 }
 
 fn reason_of(name: &str) -> Result<SkipReason, Problem> {
-    SkipReason::of_name(name).ok_or_else(|| {
+    SkipReason::from_name(name).ok_or_else(|| {
         let known = SkipReason::ALL.map(SkipReason::as_str).join(", ");
         let text = format!("no such reason; known are: {known}");
         unprocessable(vec![FieldError::new("reason", text)])

@@ -69,7 +69,7 @@ pub struct SearchBody {
 }
 
 /// A role that is named; an empty name is none.
-pub(crate) fn named(role: Option<String>) -> Option<String> {
+pub(crate) fn role_name(role: Option<String>) -> Option<String> {
     role.filter(|name| !name.is_empty())
 }
 
@@ -101,7 +101,7 @@ impl SearchBody {
             return Err(unprocessable(errors));
         }
         Ok(SearchParams {
-            role: named(self.role),
+            role: role_name(self.role),
             request: SearchRequest {
                 text: self.search_term,
                 terms: self.terms,
@@ -122,7 +122,7 @@ impl SearchBody {
 }
 
 /// A number of a query, or what holds when it is absent; 422 beyond 1 to the most.
-pub(crate) fn within(
+pub(crate) fn bounded(
     field: &'static str,
     value: Option<usize>,
     (default, most): (usize, usize),

@@ -100,8 +100,8 @@ impl ConnectionWork {
         let Message { kind, id, rest } = message;
         let done = match kind.as_str() {
             "ping" => Ok(Some(json!({"type": "pong", "id": id}))),
-            "search" => self.begin_search(&id, rest).map(|()| None),
-            "chat" => self.begin_chat(&id, rest).map(|()| None),
+            "search" => self.start_search(&id, rest).map(|()| None),
+            "chat" => self.start_chat(&id, rest).map(|()| None),
             "cancel" => {
                 (self.searching, self.chatting) = (None, None);
                 Ok(Some(json!({"type": "cancelled", "id": id})))
@@ -120,7 +120,7 @@ impl ConnectionWork {
     }
 
     /// A newer search takes the place of the older one, whose work ends unless it has begun.
-    fn begin_search(&mut self, id: &Value, rest: Map<String, Value>) -> Result<(), Problem> {
+    fn start_search(&mut self, id: &Value, rest: Map<String, Value>) -> Result<(), Problem> {
         self.searching = None;
         let params = body::<SearchBody>(rest)?.check()?;
         let (service, metrics) = (self.search.search.clone(), self.search.metrics.clone());
@@ -128,18 +128,18 @@ impl ConnectionWork {
             let reply = service.ask(Search(params)).await;
             let answer = reply.map_err(|error| ask_problem(&error))?;
             let answer = answer.map_err(|failure| search_problem(&failure))?;
-            metrics.answered(&answer);
+            metrics.record_answer(&answer);
             Ok(answer)
         };
         self.searching = Some((id.clone(), Box::pin(searching)));
         Ok(())
     }
 
-    fn begin_chat(&mut self, id: &Value, mut rest: Map<String, Value>) -> Result<(), Problem> {
+    fn start_chat(&mut self, id: &Value, mut rest: Map<String, Value>) -> Result<(), Problem> {
         self.chatting = None;
         rest.insert("stream".to_owned(), Value::Bool(true));
         let params = body::<ChatBody>(rest)?.check()?;
-        let (pieces, answering) = chat::ask(&self.chat.service, params);
+        let (pieces, answering) = chat::start_answer(&self.chat.service, params);
         self.chatting = Some(PendingChat {
             id: id.clone(),
             pieces,

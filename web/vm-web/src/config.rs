@@ -84,9 +84,12 @@ impl ManagerConfig {
         let mut wrong = Diagnostics::default();
         let flags: FlagValues<'_> = &flags.values();
         MANAGER.override_with(&mut config, flags, environment, &mut wrong);
-        match config.object_table.settings(ObjectKeys::of(environment)) {
+        match config
+            .object_table
+            .settings(ObjectKeys::from_environment(environment))
+        {
             Ok(objects) => config.objects = objects,
-            Err(error) => wrong.push(Diagnostic::of_setting("[objects]", error)),
+            Err(error) => wrong.push(Diagnostic::for_setting("[objects]", error)),
         }
         if wrong.is_empty() {
             Ok(config)

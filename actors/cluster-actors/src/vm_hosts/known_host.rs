@@ -82,7 +82,7 @@ impl KnownHost {
     pub(crate) fn spend(&mut self, size: VmSize, repository: String) {
         self.jobs.push(repository);
         if let Some(room) = self.room_mut() {
-            room.spend(size);
+            room.reserve(size);
         }
     }
 
@@ -92,7 +92,7 @@ impl KnownHost {
             self.jobs.swap_remove(at);
         }
         if let Some(room) = self.room_mut() {
-            room.give_back(size);
+            room.release(size);
         }
     }
 

@@ -16,12 +16,12 @@
 mod cordon;
 mod held_vm;
 mod host_list;
+mod host_tasks;
 mod known_host;
 mod registry;
 mod request;
 mod slot;
 pub mod tarball;
-mod tended;
 mod view;
 mod waiting_line;
 mod watcher;

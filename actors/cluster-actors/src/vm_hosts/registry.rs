@@ -9,7 +9,7 @@ use store::{Store, StoreError};
 use supervision::unix_ms;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
-use vmm_api_core::placement::{Host, HostRequest, Placement, VmSize, lacking, place};
+use vmm_api_core::placement::{Host, HostRequest, Placement, VmSize, first_missing_label, place};
 use vmm_api_core::{
     Cordon, DEFAULT_HOST, HostChanges, MachineType, TokenTimes, UnixMs, VmHostSettings,
 };
@@ -207,7 +207,7 @@ impl VmHosts {
 
     /// Takes a place among those of ours that have no VM yet.
     #[must_use]
-    pub fn enter_line(&self) -> PlaceInLine {
+    pub fn enqueue(&self) -> PlaceInLine {
         self.0.line.enqueue()
     }
 
@@ -216,7 +216,7 @@ impl VmHosts {
     pub fn most_memory(&self, labels: &[String]) -> Option<u64> {
         let listed = self.listed();
         let hosts = listed.iter().map(|(_, host)| host);
-        let labelled = hosts.filter(|host| lacking(&host.labels(), labels).is_none());
+        let labelled = hosts.filter(|host| first_missing_label(&host.labels(), labels).is_none());
         let rooms = labelled.filter_map(|host| host.known().facts?.room);
         rooms.map(|room| room.most_mem_mib).max()
     }
@@ -249,7 +249,7 @@ impl VmHosts {
                 repository: &repository,
             },
         );
-        placement.at(|place| listed[place].0)
+        placement.renumbered(|place| listed[place].0)
     }
 
     /// Ends when, after this call, room is given back or a host says how it is.
@@ -331,7 +331,7 @@ impl VmHosts {
     /// What is to be said of a host's token, if it ends soon or has ended.
     pub fn token_notice(&self, index: usize) -> Option<String> {
         let token = self.entry(index).token()?;
-        TokenTimes::of(token.expose())?.notice(UnixMs(unix_ms()))
+        TokenTimes::parse(token.expose())?.notice(UnixMs(unix_ms()))
     }
 
     /// The same of all hosts.

@@ -93,7 +93,7 @@ impl VmRequest {
             // It has a queue of its own.
             placement.order.append(&mut placement.full);
         }
-        let is_doubtful = placement.doubt_images();
+        let is_doubtful = placement.retry_images();
         let mut none = self.without_asking(&placement);
         for index in placement.order {
             let name = self.hosts.name(index);
@@ -182,7 +182,7 @@ impl VmRequest {
 }
 
 impl NoVm {
-    fn say(&mut self, said: &str) {
+    fn with_reason(&mut self, said: &str) {
         if !self.reason.is_empty() {
             self.reason.push_str("; ");
         }
@@ -191,14 +191,14 @@ impl NoVm {
 
     /// One host more is not asked now.
     fn pass_over(&mut self, said: &str) {
-        self.say(said);
+        self.with_reason(said);
         self.is_temporary = true;
         self.is_full = false;
     }
 
     /// One host more has none.
     fn add(&mut self, said: &str, error: &VmmError) {
-        self.say(said);
+        self.with_reason(said);
         self.is_temporary |= error.is_temporary();
         match error {
             VmmError::Full { after, .. } => {

@@ -65,14 +65,14 @@ impl<'d> Fields<'d> {
     }
 
     /// Whether the key is written, and not `null`.
-    pub fn has(&self, key: &str) -> bool {
+    pub fn contains(&self, key: &str) -> bool {
         let entry = self.entry(key);
         entry.is_some_and(|entry| !matches!(entry.node.value, Value::Null))
     }
 
     /// Whether the key is neither given nor misspelt (which is reported already).
-    pub fn lacks(&self, key: &str) -> bool {
-        !self.has(key) && !self.is_misspelt(key)
+    pub fn is_absent(&self, key: &str) -> bool {
+        !self.contains(key) && !self.is_misspelt(key)
     }
 
     /// Reports what is wrong with the object as a whole.
@@ -95,7 +95,7 @@ impl<'d> Fields<'d> {
         strict
             && self
                 .unknown()
-                .any(|entry| self.meant(&entry.key) == Some(key))
+                .any(|entry| self.closest_key(&entry.key) == Some(key))
     }
 
     fn unknown(&self) -> impl Iterator<Item = &'d Entry> {
@@ -103,7 +103,7 @@ impl<'d> Fields<'d> {
         self.entries.iter().filter(known)
     }
 
-    fn meant(&self, key: &str) -> Option<&str> {
+    fn closest_key(&self, key: &str) -> Option<&str> {
         suggestion(key, self.absent.iter().map(String::as_str))
     }
 
@@ -118,7 +118,7 @@ impl<'d> Fields<'d> {
             UnknownKeys::Refuse => Severity::Error,
             UnknownKeys::Warn => Severity::Warning,
         };
-        let help = match self.meant(&entry.key) {
+        let help = match self.closest_key(&entry.key) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if self.keys.is_empty() => "no keys are known here".to_owned(),
             None => format!("known keys: {}", self.keys.join(", ")),

@@ -103,7 +103,7 @@ impl<'d> Item<'d> {
         ValueError {
             message,
             // Advice is often made of a part of the value.
-            help: error.help.filter(|help| !shares(help, string)),
+            help: error.help.filter(|help| !has_common_bytes(help, string)),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'d> Item<'d> {
 }
 
 /// Whether four bytes of `value` stand in `text`.
-fn shares(text: &str, value: &str) -> bool {
+fn has_common_bytes(text: &str, value: &str) -> bool {
     let parts = value.as_bytes().windows(4.min(value.len()).max(1));
     let mut parts = parts.filter(|part| !part.is_empty());
     parts.any(|part| text.as_bytes().windows(part.len()).any(|one| one == part))

@@ -1,10 +1,10 @@
 //! The two languages configuration is written in, read into one tree.
 
+mod foreign_syntax;
 mod format;
 mod json;
 mod json_errors;
 mod json_rules;
-mod mistaken;
 mod toml;
 mod toml_depth;
 
@@ -24,7 +24,7 @@ impl Format {
         if findings.len() == before {
             return root;
         }
-        if let Some(explanation) = mistaken::explanation(self, source) {
+        if let Some(explanation) = foreign_syntax::explanation(self, source) {
             findings.truncate(before);
             findings.push(explanation);
             return None;

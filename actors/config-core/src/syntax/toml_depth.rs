@@ -49,7 +49,7 @@ impl Depth {
                 }
                 return;
             }
-            TokenKind::LeftSquareBracket if !self.line_started => self.begin_header(),
+            TokenKind::LeftSquareBracket if !self.line_started => self.start_header(),
             TokenKind::LeftSquareBracket if self.in_header => {}
             TokenKind::RightSquareBracket if self.in_header => {}
             TokenKind::Dot if self.in_header => self.header += 1,
@@ -66,7 +66,7 @@ impl Depth {
         self.line_started = true;
     }
 
-    fn begin_header(&mut self) {
+    fn start_header(&mut self) {
         self.in_header = true;
         self.header = 1;
     }

@@ -10,7 +10,7 @@ use crate::value_error::ValueError;
 /// A number of bytes, `LEAST` at least.
 #[must_use]
 pub const fn size<const LEAST: u64>() -> TextKind<u64> {
-    TextKind::new("size", at_least::<LEAST>, shown_size)
+    TextKind::new("size", at_least::<LEAST>, format_size)
 }
 
 /// A time of `LEAST` seconds to a day.
@@ -21,7 +21,7 @@ pub const fn span<const LEAST: u64>() -> TextKind<Duration> {
 
 /// A number of bytes as settings write it.
 #[must_use]
-pub fn shown_size(bytes: &u64) -> String {
+pub fn format_size(bytes: &u64) -> String {
     ByteSize::new(*bytes).to_string()
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::flags::{FlagValues, given};
+use super::flags::{FlagValues, flag_value};
 use super::info::{RowInfo, Shape, TableInfo};
 use crate::environment::Environment;
 use crate::source::Source;
@@ -58,7 +58,7 @@ impl Layers<'_> {
                 (shape, Some(node)) if self.overridden(row).is_none() => {
                     self.add_written(&path, shape, node, settings);
                 }
-                _ => settings.push(self.unwritten(path, row)),
+                _ => settings.push(self.default_setting(path, row)),
             }
         }
     }
@@ -101,7 +101,7 @@ impl Layers<'_> {
         }
     }
 
-    fn unwritten(&self, key: String, row: &RowInfo) -> EffectiveSetting {
+    fn default_setting(&self, key: String, row: &RowInfo) -> EffectiveSetting {
         let secret = matches!(row.shape, Shape::Secret);
         let (value, origin) = match self.overridden(row) {
             Some((_, name)) if secret => (Some(SECRET.to_owned()), name.to_owned()),
@@ -119,7 +119,7 @@ impl Layers<'_> {
     fn overridden(&self, row: &RowInfo) -> Option<(&str, &'static str)> {
         let flag = row
             .flag
-            .and_then(|name| Some((given(self.flags, name)?, name)));
+            .and_then(|name| Some((flag_value(self.flags, name)?, name)));
         flag.or_else(|| {
             let name = row.variable?;
             Some((self.environment.text(name)?, name))

@@ -4,7 +4,7 @@
 pub type FlagValues<'a> = &'a [(&'static str, Option<&'a str>)];
 
 /// What a flag says.
-pub(super) fn given<'a>(flags: FlagValues<'a>, name: &str) -> Option<&'a str> {
+pub(super) fn flag_value<'a>(flags: FlagValues<'a>, name: &str) -> Option<&'a str> {
     flags
         .iter()
         .find(|(flag, _)| *flag == name)

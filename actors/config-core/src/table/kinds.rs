@@ -48,7 +48,7 @@ pub trait ValueKind<T>: Shaped {
 
 impl RowInfo {
     /// A row whose value stands in the settings.
-    pub fn of<T>(kind: &impl ValueKind<T>, value: &T) -> Self {
+    pub fn new<T>(kind: &impl ValueKind<T>, value: &T) -> Self {
         Self {
             default: kind.write(value),
             ..Self::described(kind)
@@ -175,7 +175,7 @@ fn store_url(text: &str) -> Result<(), ValueError> {
 pub struct IntegerRange(RangeInclusive<i64>);
 
 /// A whole number of a range.
-pub const fn whole(range: RangeInclusive<i64>) -> IntegerRange {
+pub const fn integer(range: RangeInclusive<i64>) -> IntegerRange {
     IntegerRange(range)
 }
 

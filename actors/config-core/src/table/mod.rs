@@ -39,15 +39,15 @@ mod rows;
 mod schema;
 mod texts;
 
-pub use bounded::{shown_size, size, span};
+pub use bounded::{format_size, size, span};
 pub(crate) use effective::Layers;
 pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
 pub use info::{RowInfo, Shape, TableInfo};
 pub use kinds::{
     BOOLEAN, Choice, FILE_PATH, IntegerRange, List, Map, Optional, PROGRAM, Plain, SECRET,
-    STORE_URL, Set, Shaped, ValueContext, ValueKind, choice, list, map, map_of, no_text, opt, set,
-    whole,
+    STORE_URL, Set, Shaped, ValueContext, ValueKind, choice, integer, list, map, map_of, no_text,
+    opt, set,
 };
 pub use rows::{ExternalTable, Record, Row, Table, record};
 pub use texts::{TextKind, from_str};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::flags::{FlagValues, given};
+use super::flags::{FlagValues, flag_value};
 use super::info::{RowInfo, Shape, TableInfo};
 use super::kinds::{Shaped, ValueContext, ValueKind};
 use crate::decode::{Fields, Item};
@@ -87,7 +87,7 @@ impl<S> Row<S> {
 
     /// The same key; documents show this default, which depends on the machine or on other keys.
     #[must_use]
-    pub const fn shown(mut self, default: &'static str) -> Self {
+    pub const fn documented_default(mut self, default: &'static str) -> Self {
         self.shown = Some(default);
         self
     }
@@ -119,7 +119,9 @@ impl<S> Row<S> {
         flags: FlagValues<'_>,
         environment: &Environment,
     ) -> Result<(), (&'static str, ValueError)> {
-        let flag = self.flag.and_then(|name| Some((name, given(flags, name)?)));
+        let flag = self
+            .flag
+            .and_then(|name| Some((name, flag_value(flags, name)?)));
         let (text, origin, name) = match (flag, self.variable) {
             (Some((name, text)), _) => (text, Origin::Flag(name), name),
             (None, Some(name)) => match environment.get(name) {
@@ -219,7 +221,7 @@ impl<S> Table<S> {
     ) {
         for row in self.rows.iter().filter(|row| wanted(row.key)) {
             if let Err((name, error)) = row.override_with(target, flags, environment) {
-                wrong.push(Diagnostic::of_setting(name, error));
+                wrong.push(Diagnostic::for_setting(name, error));
             }
         }
     }
@@ -319,7 +321,7 @@ macro_rules! table {
                 target.$($path).+ = $crate::ValueKind::parse(&$kind, text, given)?;
                 Ok(())
             },
-            |target| $crate::RowInfo::of(&$kind, &target.$($path).+),
+            |target| $crate::RowInfo::new(&$kind, &target.$($path).+),
         )$($(.$with($($text)?))+)?] $($rest)*)
     };
     (@rows [$target:ty] [$($done:expr),*] $(#[doc = $doc:literal])* $key:literal

@@ -39,7 +39,7 @@ impl<T> TextKind<T> {
 
 impl<T: FromStr<Err: Display> + Display> TextKind<T> {
     /// A string of a type that reads and writes itself.
-    pub const fn of(format: &'static str) -> Self {
+    pub const fn with_format(format: &'static str) -> Self {
         Self::new(format, from_str, T::to_string)
     }
 }

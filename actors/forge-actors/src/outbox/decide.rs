@@ -157,7 +157,10 @@ pub fn after_failure(
         return RetryDecision::Park;
     }
     let own = policy.delay(attempt, chance);
-    let requested = error.after().unwrap_or_default().min(MAX_REQUESTED_DELAY);
+    let requested = error
+        .retry_after()
+        .unwrap_or_default()
+        .min(MAX_REQUESTED_DELAY);
     RetryDecision::Again(own.max(requested))
 }
 

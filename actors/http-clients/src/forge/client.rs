@@ -148,14 +148,14 @@ fn checked(response: Response) -> Result<Response, ForgeError> {
         };
         return Err(ForgeError::RateLimited {
             reason: error.to_string(),
-            after: after.or_else(|| reset.map(|at| until(at, SystemTime::now()))),
+            after: after.or_else(|| reset.map(|at| time_until(at, SystemTime::now()))),
         });
     }
     Err(error.into())
 }
 
 /// The time until a Unix time in seconds.
-fn until(at: u64, now: SystemTime) -> Duration {
+fn time_until(at: u64, now: SystemTime) -> Duration {
     let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(at));
     at.and_then(|at| at.duration_since(now).ok())
         .unwrap_or(Duration::ZERO)

@@ -111,7 +111,7 @@ impl ForgeError {
 
     /// When the forge wants to be asked again.
     #[must_use]
-    pub fn after(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Transient { after, .. } | Self::RateLimited { after, .. } => *after,
             Self::Permanent { .. } => None,
@@ -122,7 +122,7 @@ impl ForgeError {
 impl From<HttpError> for ForgeError {
     fn from(error: HttpError) -> Self {
         let reason = error.to_string();
-        let kind = match (&error, Retry::of(&error)) {
+        let kind = match (&error, Retry::for_error(&error)) {
             (
                 HttpError::Status {
                     status: 429 | 403,
@@ -162,7 +162,7 @@ impl From<HttpError> for ForgeError {
 mod tests {
     use super::*;
 
-    fn of(status: u16, retry_after: Option<u64>) -> ForgeError {
+    fn error_for(status: u16, retry_after: Option<u64>) -> ForgeError {
         ForgeError::from(HttpError::Status {
             url: "http://forge/".into(),
             status,
@@ -190,16 +190,16 @@ mod tests {
             (504, None),
         ];
         for (status, refusal) in table {
-            let error = of(status, None);
+            let error = error_for(status, None);
             assert_eq!(error.refusal(), refusal, "{status}");
             assert_eq!(error.is_temporary(), refusal.is_none(), "{status}");
         }
         let after = Some(Duration::from_secs(9));
         for status in [403, 429] {
-            let error = of(status, Some(9));
+            let error = error_for(status, Some(9));
             assert!(matches!(error, ForgeError::RateLimited { .. }), "{status}");
-            assert_eq!(error.after(), after);
+            assert_eq!(error.retry_after(), after);
         }
-        assert_eq!(of(503, Some(9)).after(), after);
+        assert_eq!(error_for(503, Some(9)).retry_after(), after);
     }
 }

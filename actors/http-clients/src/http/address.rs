@@ -71,7 +71,7 @@ impl FromStr for AllowedAddress {
 }
 
 impl AllowedAddress {
-    fn holds(&self, host: &str, address: IpAddr, port: u16) -> bool {
+    fn matches(&self, host: &str, address: IpAddr, port: u16) -> bool {
         match self {
             Self::Host(name, at) => {
                 name.eq_ignore_ascii_case(host) && at.is_none_or(|at| at == port)
@@ -92,7 +92,10 @@ impl AddressPolicy {
             Self::Any => true,
             Self::PublicOnly => is_public(address),
             Self::Listed(places) => {
-                is_public(address) || places.iter().any(|place| place.holds(host, address, port))
+                is_public(address)
+                    || places
+                        .iter()
+                        .any(|place| place.matches(host, address, port))
             }
         }
     }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::connect::ConnectOptions;
-use super::error::{HttpError, Phase, shown};
+use super::error::{HttpError, Phase, redact_url};
 use super::failure::failure;
 use super::gzip::{BodyDecoder, InflateError};
 use super::request::{Body, Method, Request, Value};
@@ -73,7 +73,7 @@ impl HttpClient {
     pub async fn call(&self, request: Request) -> Result<Response, HttpError> {
         let within = request.within.unwrap_or(self.inner.options.deadline);
         let limit = request.at_most.unwrap_or(self.inner.options.max_body);
-        let url = shown(&request.url);
+        let url = redact_url(&request.url);
         let is_head = request.method == Method::Head;
         let mut phase = Phase::Waiting;
         let read = Box::pin(async {
@@ -96,7 +96,7 @@ impl HttpClient {
     /// See [`HttpError`]; never `Status`.
     pub async fn open(&self, request: Request) -> Result<StreamingResponse, HttpError> {
         let within = request.within.unwrap_or(self.inner.options.deadline);
-        let url = shown(&request.url);
+        let url = redact_url(&request.url);
         let is_head = request.method == Method::Head;
         let follow = Box::pin(self.inner.follow(request, false));
         let followed = timeout(within, follow).await;
@@ -129,7 +129,7 @@ impl HttpClient {
         let (url, status) = (streaming.url.clone(), streaming.status);
         let headers = streaming.headers.clone();
         // The status counts, not whether all was heard that was said about it.
-        let body = timeout(within, gather(streaming)).await;
+        let body = timeout(within, read_beginning(streaming)).await;
         Ok(Err(Response {
             url,
             status,
@@ -155,7 +155,7 @@ impl HttpClient {
         loop {
             let request = next.take().expect("set by the former round");
             attempt += 1;
-            next = request.again();
+            next = request.try_clone();
             let idempotent = request.idempotent;
             let outcome = self.call(request).await;
             let error = match &outcome {
@@ -164,7 +164,7 @@ impl HttpClient {
                 Err(error) => error.clone(),
             };
             let may_repeat = next.is_some() && (idempotent || error.was_not_sent());
-            match policy.verdict(attempt, Retry::of(&error), jitter()) {
+            match policy.verdict(attempt, Retry::for_error(&error), jitter()) {
                 RetryDecision::Again(delay) if may_repeat => tokio::time::sleep(delay).await,
                 _ => return outcome,
             }
@@ -194,7 +194,7 @@ impl Inner {
             Redirects::SameOrigin(most) | Redirects::Anywhere(most) => most,
         };
         loop {
-            let next = request.again();
+            let next = request.try_clone();
             let url = request.url.clone();
             let method = request.method;
             let response = self.send(request, compressed).await?;
@@ -204,8 +204,8 @@ impl Inner {
                 _ => return Ok((url, response)),
             };
             let refused = |reason| HttpError::Redirected {
-                url: shown(&url),
-                to: shown(&to),
+                url: redact_url(&url),
+                to: redact_url(&to),
                 reason,
             };
             if left == 0 {
@@ -217,7 +217,8 @@ impl Inner {
                 return Err(refused("the request's body can be sent only once"));
             };
             if to.origin() != url.origin() {
-                next.headers.retain(|(name, value)| travels(name, value));
+                next.headers
+                    .retain(|(name, value)| is_sent_cross_origin(name, value));
             }
             if status == 303 || (matches!(status, 301 | 302) && method == Method::Post) {
                 next.method = if method == Method::Head {
@@ -251,7 +252,7 @@ impl Inner {
     async fn send(&self, request: Request, compressed: bool) -> Result<ClientResponse, HttpError> {
         let url = request.url;
         let wrong = |reason: String| HttpError::BadRequest {
-            url: shown(&url),
+            url: redact_url(&url),
             reason,
         };
         if let Some(reason) = request.wrong {
@@ -318,7 +319,7 @@ fn authority(url: &Url) -> String {
 }
 
 /// Whether a header goes along to another origin.
-fn travels(name: &str, value: &Value) -> bool {
+fn is_sent_cross_origin(name: &str, value: &Value) -> bool {
     let credentials = ["authorization", "proxy-authorization", "cookie"];
     !matches!(value, Value::Secret(_)) && !credentials.contains(&name.to_ascii_lowercase().as_str())
 }
@@ -344,12 +345,12 @@ async fn read(
     let status = head.status().as_u16();
     let headers = Headers(head.headers().clone());
     let bad = |reason| HttpError::BadBody {
-        url: shown(&url),
+        url: redact_url(&url),
         reason,
     };
     let refuse = |error| match error {
         InflateError::TooLarge => HttpError::TooLarge {
-            url: shown(&url),
+            url: redact_url(&url),
             limit,
         },
         InflateError::Broken(reason) => bad(reason),
@@ -383,7 +384,7 @@ async fn read(
 }
 
 /// The beginning of a body.
-async fn gather(mut streaming: StreamingResponse) -> Vec<u8> {
+async fn read_beginning(mut streaming: StreamingResponse) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(Ok(chunk)) = streaming.next().await {
         body.extend_from_slice(&chunk);

@@ -108,12 +108,12 @@ impl ConnectOptions {
         let tcp = self.connect_tcp(host, port).await?;
         match &self.tls {
             None => Ok(Io::Tcp(tcp)),
-            Some(tls) => shake_hands(tls, host, tcp).await,
+            Some(tls) => tls_handshake(tls, host, tcp).await,
         }
     }
 
     async fn connect_tcp(&self, host: &str, port: u16) -> Result<TcpStream, ConnectFailure> {
-        let found = look_up(host, port).await?;
+        let found = resolve_host(host, port).await?;
         let allowed = |address: &SocketAddr| self.addresses.allows(host, address.ip(), port);
         let addresses: Vec<SocketAddr> = found
             .iter()
@@ -147,7 +147,7 @@ impl ConnectOptions {
     }
 }
 
-async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectFailure> {
+async fn resolve_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectFailure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -156,7 +156,7 @@ async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectFailur
     Ok(found.collect())
 }
 
-async fn shake_hands(tls: &Tls, host: &str, tcp: TcpStream) -> Result<Io, ConnectFailure> {
+async fn tls_handshake(tls: &Tls, host: &str, tcp: TcpStream) -> Result<Io, ConnectFailure> {
     let failed = |error: &dyn std::fmt::Display| ConnectFailure::Failed(format!("TLS: {error}"));
     let config = tls.config().map_err(|error| failed(&error))?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(&error))?;

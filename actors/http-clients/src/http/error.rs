@@ -137,7 +137,7 @@ fn detail_of_answer(body: &str) -> String {
 }
 
 /// An address as it may be shown: no user, password, query or fragment.
-pub(crate) fn shown(url: &Url) -> String {
+pub(crate) fn redact_url(url: &Url) -> String {
     let mut url = url.clone();
     // These fail only for addresses that cannot have a user, and then there is none.
     let _ = url.set_username("");

@@ -8,10 +8,10 @@ use awc::error::{ConnectError, SendRequestError};
 use url::Url;
 
 use super::connect::ConnectFailure;
-use super::error::{HttpError, Phase, shown};
+use super::error::{HttpError, Phase, redact_url};
 
 pub(crate) fn failure(url: &Url, connect: Duration, error: SendRequestError) -> HttpError {
-    let shown = shown(url);
+    let shown = redact_url(url);
     let unavailable = |reason: String, sent| HttpError::Unavailable {
         url: shown.clone(),
         reason,

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! What is guaranteed:
-//! - **Deadlines.** [`HttpClient::call`] ends within [`Request::within`], whatever the peer does:
+//! - **Deadlines.** [`HttpClient::call`] ends within [`Request::with_deadline`], whatever the peer does:
 //!   look-up, connection, head and body count together. [`HttpClient::open`] keeps it for the head;
 //!   after that each chunk has [`HttpOptions::idle`].
-//! - **Bounds.** At most [`Request::at_most`] bytes of a body are held, counted after
+//! - **Bounds.** At most [`Request::with_max_body`] bytes of a body are held, counted after
 //!   decompression, whatever `Content-Length` said. `gzip` is asked for and undone here.
 //! - **Whole bodies.** A body that ends before its `Content-Length`, or before its last chunk, is
 //!   [`HttpError::BadBody`], never a shorter body.
@@ -42,7 +42,7 @@ mod tls;
 pub use address::{AddressPolicy, AllowedAddress, AllowedAddressError};
 pub use client::HttpClient;
 pub(crate) use connect::ConnectOptions;
-pub(crate) use error::shown;
+pub(crate) use error::redact_url;
 pub use error::{HttpError, Phase};
 pub(crate) use failure::failure;
 pub use options::{HttpOptions, Redirects};

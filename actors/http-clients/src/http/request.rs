@@ -206,14 +206,14 @@ impl Request {
 
     /// With a deadline of its own.
     #[must_use]
-    pub fn within(mut self, deadline: Duration) -> Self {
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.within = Some(deadline);
         self
     }
 
     /// With a limit of its own for the answer's body, in bytes.
     #[must_use]
-    pub fn at_most(mut self, bytes: usize) -> Self {
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
         self.at_most = Some(bytes);
         self
     }
@@ -227,7 +227,7 @@ impl Request {
 
     /// The same request once more; `None` when its body can be sent only once.
     #[must_use]
-    pub fn again(&self) -> Option<Self> {
+    pub fn try_clone(&self) -> Option<Self> {
         let body = match &self.body {
             Body::Empty => Body::Empty,
             Body::Bytes(bytes) => Body::Bytes(bytes.clone()),
@@ -250,7 +250,7 @@ impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
-            .field("url", &super::error::shown(&self.url))
+            .field("url", &super::error::redact_url(&self.url))
             .field("headers", &self.headers)
             .finish_non_exhaustive()
     }

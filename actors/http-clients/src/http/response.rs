@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::error::{HttpError, shown};
+use super::error::{HttpError, redact_url};
 use super::retry::retry_after;
 
 /// Most bytes of a body that an error repeats.
@@ -81,7 +81,7 @@ impl Response {
     #[must_use]
     pub fn into_error(self) -> HttpError {
         HttpError::Status {
-            url: shown(&self.url),
+            url: redact_url(&self.url),
             status: self.status,
             retry_after: self.headers.retry_after(self.at),
             body: excerpt(&self.body),
@@ -94,7 +94,7 @@ impl Response {
     /// [`HttpError::BadBody`].
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body).map_err(|error| HttpError::BadBody {
-            url: shown(&self.url),
+            url: redact_url(&self.url),
             reason: error.to_string(),
         })
     }

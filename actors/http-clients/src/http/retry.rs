@@ -52,7 +52,7 @@ impl Retry {
     /// Judges an error. Connect errors, broken connections, time-outs, 408, 425, 429 and 5xx (but
     /// 501 and 505) may pass; the rest is the request's own fault, or the peer's for good.
     #[must_use]
-    pub fn of(error: &HttpError) -> Self {
+    pub fn for_error(error: &HttpError) -> Self {
         match error {
             HttpError::Unavailable { .. } | HttpError::TimedOut { .. } => {
                 Self::Worth { after: None }
@@ -161,30 +161,44 @@ mod tests {
             reason: "cut short".into(),
         };
         for error in [unavailable, timed_out, cut] {
-            assert_eq!(Retry::of(&error), Retry::Worth { after: None }, "{error}");
+            assert_eq!(
+                Retry::for_error(&error),
+                Retry::Worth { after: None },
+                "{error}"
+            );
         }
         for code in [408, 425, 429, 500, 502, 503, 504, 507, 520, 529, 599] {
             let worth = Retry::Worth { after: None };
-            assert_eq!(Retry::of(&status(code, None)), worth, "{code}");
+            assert_eq!(Retry::for_error(&status(code, None)), worth, "{code}");
         }
         let after = Some(Duration::from_secs(7));
-        assert_eq!(Retry::of(&status(429, Some(7))), Retry::Worth { after });
-        assert_eq!(Retry::of(&status(403, Some(7))), Retry::Worth { after });
+        assert_eq!(
+            Retry::for_error(&status(429, Some(7))),
+            Retry::Worth { after }
+        );
+        assert_eq!(
+            Retry::for_error(&status(403, Some(7))),
+            Retry::Worth { after }
+        );
         for code in [
             301, 304, 400, 401, 403, 404, 409, 410, 413, 415, 422, 501, 505,
         ] {
-            assert_eq!(Retry::of(&status(code, None)), Retry::Useless, "{code}");
+            assert_eq!(
+                Retry::for_error(&status(code, None)),
+                Retry::Useless,
+                "{code}"
+            );
         }
         let refused = HttpError::Refused {
             url: url(),
             address: [127, 0, 0, 1].into(),
         };
-        assert_eq!(Retry::of(&refused), Retry::Useless);
+        assert_eq!(Retry::for_error(&refused), Retry::Useless);
         let large = HttpError::TooLarge {
             url: url(),
             limit: 1,
         };
-        assert_eq!(Retry::of(&large), Retry::Useless);
+        assert_eq!(Retry::for_error(&large), Retry::Useless);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep, sleep};
 use url::Url;
 
-use super::error::{HttpError, Phase, shown};
+use super::error::{HttpError, Phase, redact_url};
 use super::response::Headers;
 
 /// The body of an answer, chunk by chunk, cut short never in silence.
@@ -39,13 +39,13 @@ impl Chunks {
         if !framed && !bodiless && !old {
             // awc would give an empty body.
             return Err(HttpError::BadBody {
-                url: shown(url),
+                url: redact_url(url),
                 reason: "it has neither a length nor chunks".to_owned(),
             });
         }
         Ok(Self {
             response,
-            url: shown(url),
+            url: redact_url(url),
             until_closed: !framed,
             ended: bodiless,
         })

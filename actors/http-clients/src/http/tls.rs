@@ -42,7 +42,9 @@ impl Tls {
     ///
     /// # Errors
     /// [`TlsError::Certificate`].
-    pub fn only(authorities: impl IntoIterator<Item = Vec<u8>>) -> Result<Self, TlsError> {
+    pub fn with_authorities(
+        authorities: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         for authority in authorities {
             let added = roots.add(CertificateDer::from(authority));

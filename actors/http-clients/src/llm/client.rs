@@ -59,7 +59,7 @@ impl LlmClient {
     /// # Errors
     /// See [`LlmError`].
     pub async fn chat(&self, request: &ChatRequest) -> Result<ChatReply, LlmError> {
-        let sent = self.chat_request(request, false).at_most(ANSWER);
+        let sent = self.chat_request(request, false).with_max_body(ANSWER);
         let response = checked(self.http.call(sent).await?)?;
         let value: Value = json(&response)?;
         match self.protocol {
@@ -101,7 +101,7 @@ impl LlmClient {
         // `POST /api/embed` and `POST /v1/embeddings` are asked alike.
         let request = request.json(&serde_json::json!({"model": model, "input": input}));
         // Vectors take some ten bytes a number in JSON.
-        let response = self.http.call(request.at_most(ANSWER * 4)).await?;
+        let response = self.http.call(request.with_max_body(ANSWER * 4)).await?;
         let response = checked(response)?;
         let vectors = match self.protocol {
             LlmProtocol::Ollama => json::<ollama::EmbedReply>(&response)?.embeddings,
@@ -141,7 +141,7 @@ impl LlmClient {
             "model": model, "query": query, "documents": texts, "top_n": texts.len(),
             "return_documents": false,
         }));
-        let response = checked(self.http.call(request.at_most(ANSWER)).await?)?;
+        let response = checked(self.http.call(request.with_max_body(ANSWER)).await?)?;
         json::<openai::RerankReply>(&response)?.scores(texts.len())
     }
 

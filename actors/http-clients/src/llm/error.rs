@@ -96,12 +96,12 @@ impl From<HttpError> for LlmError {
                 status,
                 retry_after,
                 ..
-            } => of_status(status, retry_after, reason),
+            } => error_from_status(status, retry_after, reason),
         }
     }
 }
 
-pub(super) fn of_status(status: u16, after: Option<Duration>, reason: String) -> LlmError {
+pub(super) fn error_from_status(status: u16, after: Option<Duration>, reason: String) -> LlmError {
     match status {
         401 => LlmError::Unauthorised(reason),
         402 => LlmError::Payment(reason),
@@ -128,7 +128,7 @@ pub(super) fn checked(response: Response) -> Result<Response, LlmError> {
     let status = response.status;
     match (response.into_error(), detail_of_answer) {
         (HttpError::Status { retry_after, .. }, Some(detail_of_answer)) => {
-            Err(of_status(status, retry_after, detail_of_answer))
+            Err(error_from_status(status, retry_after, detail_of_answer))
         }
         (error, _) => Err(error.into()),
     }
@@ -151,7 +151,7 @@ pub(super) fn in_stream(body: &Value) -> Option<LlmError> {
     let code = body["error"]["code"].as_u64();
     let status = code.and_then(|code| u16::try_from(code).ok());
     Some(match status.filter(|status| (400..600).contains(status)) {
-        Some(status) => of_status(status, None, reason),
+        Some(status) => error_from_status(status, None, reason),
         None => LlmError::Failed(reason),
     })
 }
@@ -179,7 +179,7 @@ mod tests {
         ];
         for (status, class) in table {
             assert_eq!(
-                of_status(status, None, String::new()).class(),
+                error_from_status(status, None, String::new()).class(),
                 class,
                 "{status}"
             );

@@ -69,7 +69,7 @@ pub(super) fn reply(value: Value) -> Result<ChatReply, LlmError> {
     let content = chunk.message.and_then(|message| message.content);
     Ok(ChatReply {
         content: content.ok_or_else(|| LlmError::BadReply("it holds no message".to_owned()))?,
-        stop: StopReason::of(chunk.done_reason.as_deref()),
+        stop: StopReason::parse(chunk.done_reason.as_deref()),
         usage: Usage {
             prompt_tokens: chunk.prompt_eval_count,
             completion_tokens: chunk.eval_count,
@@ -89,7 +89,7 @@ pub(super) fn events(line: &[u8], events: &mut impl Extend<ChatEvent>) -> Result
     events.extend(text.filter(|text| !text.is_empty()).map(ChatEvent::Delta));
     if chunk.done {
         events.extend([ChatEvent::Done {
-            stop: StopReason::of(chunk.done_reason.as_deref().or(Some("stop"))),
+            stop: StopReason::parse(chunk.done_reason.as_deref().or(Some("stop"))),
             usage: Usage {
                 prompt_tokens: chunk.prompt_eval_count,
                 completion_tokens: chunk.eval_count,

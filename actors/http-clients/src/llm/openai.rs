@@ -87,7 +87,7 @@ pub(super) fn reply(value: Value) -> Result<ChatReply, LlmError> {
     let message = choice.message.ok_or_else(empty)?;
     Ok(ChatReply {
         content: message.content.unwrap_or_default(),
-        stop: StopReason::of(choice.finish_reason.as_deref()),
+        stop: StopReason::parse(choice.finish_reason.as_deref()),
         usage: completion.usage.unwrap_or_default(),
     })
 }
@@ -129,7 +129,7 @@ impl StreamEnd {
         }
         if let Some(choice) = completion.choices.into_iter().next() {
             if let Some(word) = choice.finish_reason {
-                self.stop = Some(StopReason::of(Some(&word)));
+                self.stop = Some(StopReason::parse(Some(&word)));
             }
             let text = choice.delta.and_then(|delta| delta.content);
             events.extend(text.filter(|text| !text.is_empty()).map(ChatEvent::Delta));

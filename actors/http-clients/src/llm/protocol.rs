@@ -27,7 +27,7 @@ impl LlmProtocol {
     ///
     /// # Errors
     /// The server cannot be asked.
-    pub async fn of_server(http: &HttpClient, base: &Url) -> Result<Self, LlmError> {
+    pub async fn detect(http: &HttpClient, base: &Url) -> Result<Self, LlmError> {
         if ends_in_version(base.path()) {
             return Ok(Self::OpenAi);
         }
@@ -48,7 +48,9 @@ async fn list(http: &HttpClient, base: &Url, path: &str) -> Result<Option<Value>
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url.set_query(None);
-    let response = http.call(Request::get(url).at_most(LIST_BYTES)).await?;
+    let response = http
+        .call(Request::get(url).with_max_body(LIST_BYTES))
+        .await?;
     Ok(response
         .is_success()
         .then(|| response.json().ok())

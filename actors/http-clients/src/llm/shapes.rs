@@ -82,7 +82,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    pub(super) fn of(word: Option<&str>) -> Self {
+    pub(super) fn parse(word: Option<&str>) -> Self {
         match word {
             Some("stop") => Self::Complete,
             Some("length") => Self::Length,

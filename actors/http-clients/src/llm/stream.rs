@@ -94,7 +94,7 @@ impl ChatStream {
     pub async fn next(&mut self) -> Option<Result<ChatEvent, LlmError>> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
-                return Some(self.pass(event));
+                return Some(self.record_event(event));
             }
             if let Some(error) = self.failed.take() {
                 self.ended = true;
@@ -129,7 +129,7 @@ impl ChatStream {
         Err(LlmError::BadReply("it broke off".to_owned()))
     }
 
-    fn pass(&mut self, event: ChatEvent) -> Result<ChatEvent, LlmError> {
+    fn record_event(&mut self, event: ChatEvent) -> Result<ChatEvent, LlmError> {
         match &event {
             ChatEvent::Done { .. } => {
                 self.ended = true;

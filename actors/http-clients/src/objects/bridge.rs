@@ -66,7 +66,7 @@ impl HttpService for HttpBridge {
 struct BridgeClosed;
 
 /// Sends what comes, each beside the others, until nobody can send any more.
-pub(crate) async fn carry(mut exchanges: mpsc::UnboundedReceiver<Exchange>) {
+pub(crate) async fn run_exchanges(mut exchanges: mpsc::UnboundedReceiver<Exchange>) {
     let client = HttpClient::new(HttpOptions {
         deadline: HEADER_TIMEOUT,
         idle: IDLE_TIMEOUT,

@@ -59,7 +59,7 @@ impl ObjectStorage {
             ..GetOptions::default()
         };
         let known = known.cloned();
-        self.within_probe(key, move |objects| async move {
+        self.with_probe(key, move |objects| async move {
             let found = match objects.get_opts(&path, options).await {
                 Err(object_store::Error::NotModified { .. }) => return Ok(SmallObject::Unchanged),
                 Err(object_store::Error::NotFound { source, path }) => {
@@ -97,7 +97,7 @@ impl ObjectStorage {
             let replaced = replace_file(&folder.join(key), expected, &bytes);
             return replaced.map_err(|source| file_error(&folder.join(key), source));
         }
-        self.see_conditions()?;
+        self.check_conditions()?;
         let path = Key::from(key);
         let mode = match expected {
             None => PutMode::Create,
@@ -106,7 +106,7 @@ impl ObjectStorage {
                 version: None,
             }),
         };
-        self.within_probe(key, move |objects| async move {
+        self.with_probe(key, move |objects| async move {
             let put = objects.put_opts(&path, bytes.into(), PutOptions::from(mode));
             match put.await {
                 Ok(put) => Ok(ReplaceResult::Done(ObjectVersion(
@@ -140,7 +140,7 @@ fn read_file(path: &Path, known: Option<&ObjectVersion>) -> io::Result<SmallObje
     })
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+fn sibling_path(path: &Path, end: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(end);
     path.with_file_name(name)
@@ -158,7 +158,7 @@ fn replace_file(
         .create(true)
         .truncate(false)
         .write(true)
-        .open(beside(path, ".lock"))?;
+        .open(sibling_path(path, ".lock"))?;
     // Held until the file is closed, at the end of its process too.
     lock.lock()?;
     let is_expected = match (read_file(path, None)?, expected) {
@@ -169,7 +169,7 @@ fn replace_file(
     if !is_expected {
         return Ok(ReplaceResult::Conflict);
     }
-    let new = beside(path, ".new");
+    let new = sibling_path(path, ".new");
     if let Err(error) = write(&new, bytes).and_then(|()| fs::rename(&new, path)) {
         let _ = fs::remove_file(&new);
         return Err(error);

@@ -17,12 +17,12 @@ impl ObjectStorage {
     ///
     /// # Errors
     /// [`ObjectError::Unsuitable`]; otherwise see [`ObjectError`].
-    pub(crate) fn see_conditions(&self) -> Result<(), ObjectError> {
+    pub(crate) fn check_conditions(&self) -> Result<(), ObjectError> {
         if self.folder().is_some() || self.inner.keeps_conditions.load(Ordering::Acquire) {
             return Ok(());
         }
         let key = format!("probes/{}", uuid::Uuid::new_v4().simple());
-        let ignored = self.within_probe_of(&key, |objects, path| async move {
+        let ignored = self.with_probe_of(&key, |objects, path| async move {
             let update = PutMode::Update(UpdateVersion {
                 e_tag: Some(NO_VERSION.to_owned()),
                 version: None,

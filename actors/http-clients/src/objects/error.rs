@@ -157,7 +157,7 @@ impl ObjectError {
     }
 
     /// From the library's error about a key.
-    pub(crate) fn of(place: &str, key: &str, error: &object_store::Error) -> Self {
+    pub(crate) fn from_store(place: &str, key: &str, error: &object_store::Error) -> Self {
         use object_store::Error;
         let text = causes(error);
         let (place, key) = (place.to_owned(), key.to_owned());
@@ -239,7 +239,7 @@ mod tests {
             store: "S3",
             source: text.into(),
         };
-        let of = |error: &object_store::Error| ObjectError::of("s3://ci", "a", error);
+        let of = |error: &object_store::Error| ObjectError::from_store("s3://ci", "a", error);
         let missing = generic("404 Not Found: <Error><Code>NoSuchBucket</Code></Error>");
         assert!(matches!(of(&missing), ObjectError::NoBucket { .. }));
         let denied = generic("403 Forbidden: <Code>InvalidAccessKeyId</Code>");

@@ -40,23 +40,23 @@ impl RememberedFolder {
                 memory: self.memory.display().to_string(),
             })
         };
-        let known = self.known()?;
+        let known = self.load()?;
         match (known.as_deref(), self.mark()?) {
             (Some(known), Some(mark)) if known == mark => Ok(()),
             // It was remembered without an id.
-            (None | Some(""), Some(mark)) => self.remember(&mark),
+            (None | Some(""), Some(mark)) => self.store(&mark),
             (Some(_), Some(_)) => not_mounted(),
             (Some(_), None) if is_empty(&self.folder) => not_mounted(),
-            (_, None) => match self.make_mark()? {
-                Some(mark) => self.remember(&mark),
-                None if known.is_none() => self.remember(""),
+            (_, None) => match self.create_marker()? {
+                Some(mark) => self.store(&mark),
+                None if known.is_none() => self.store(""),
                 None => Ok(()),
             },
         }
     }
 
     /// The id that is remembered; empty: none, but the folder.
-    fn known(&self) -> Result<Option<String>, ObjectError> {
+    fn load(&self) -> Result<Option<String>, ObjectError> {
         let text = read(&self.memory)?;
         Ok(text.map(|text| text.lines().nth(1).unwrap_or_default().to_owned()))
     }
@@ -71,14 +71,14 @@ impl RememberedFolder {
         Ok(text.map(id))
     }
 
-    fn remember(&self, mark: &str) -> Result<(), ObjectError> {
+    fn store(&self, mark: &str) -> Result<(), ObjectError> {
         let shown = format!("{}\n{mark}\n", self.folder.display());
         fs::write(&self.memory, shown).map_err(failed(&self.memory))
     }
 
     /// Marks the folder, where nobody else has just done so; nothing: whoever may only read there
     /// leaves it to those who write.
-    fn make_mark(&self) -> Result<Option<String>, ObjectError> {
+    fn create_marker(&self) -> Result<Option<String>, ObjectError> {
         let file = self.folder.join(PLACE_FILE);
         let made = File::options().write(true).create_new(true).open(&file);
         let mut made = match made {

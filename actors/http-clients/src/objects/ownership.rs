@@ -36,9 +36,9 @@ impl ObjectStorage {
     /// # Errors
     /// [`ObjectError::OtherOwner`]; otherwise see [`ObjectError`].
     pub fn claim_closed(&self, installation: &str) -> Result<(), ObjectError> {
-        self.see_conditions()?;
+        self.check_conditions()?;
         let owner = installation.to_owned();
-        let there = self.within_probe(OWNER, move |objects| async move {
+        let there = self.with_probe(OWNER, move |objects| async move {
             let path = Key::from(OWNER);
             let create = PutOptions::from(PutMode::Create);
             let made = objects.put_opts(&path, owner.clone().into(), create).await;
@@ -65,7 +65,7 @@ impl ObjectStorage {
     /// [`ObjectError::OtherStore`]; otherwise see [`ObjectError`].
     pub fn claim_for_store(&self, store: &str, replaces: bool) -> Result<(), ObjectError> {
         let own = store.to_owned();
-        let there = self.within_probe(STORE, move |objects| async move {
+        let there = self.with_probe(STORE, move |objects| async move {
             let path = Key::from(STORE);
             let create = PutOptions::from(PutMode::Create);
             let made = objects.put_opts(&path, own.clone().into(), create).await;
@@ -137,7 +137,7 @@ impl ObjectStorage {
     pub fn probe(&self) -> Result<(), ObjectError> {
         // Not a HEAD: its answer has no body that would tell a missing object from a missing
         // bucket.
-        let looked = self.within_probe(OWNER, |objects| async move {
+        let looked = self.with_probe(OWNER, |objects| async move {
             objects.get(&Key::from(OWNER)).await?.bytes().await
         });
         match looked {

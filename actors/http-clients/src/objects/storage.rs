@@ -100,13 +100,13 @@ impl ObjectStorage {
         place: &ObjectPlace,
         remembered: Option<RememberedFolder>,
     ) -> Result<Self, ObjectError> {
-        let shown = place.shown();
+        let shown = place.describe();
         let local = |source| ObjectError::File {
             file: shown.clone(),
             source,
         };
         let (worker, bridge) = Worker::start().map_err(local)?;
-        let refused = |error: object_store::Error| ObjectError::of(&shown, "", &error);
+        let refused = |error: object_store::Error| ObjectError::from_store(&shown, "", &error);
         let folder = match place {
             ObjectPlace::Folder(folder) => Some(folder.clone()),
             ObjectPlace::Bucket(_) => None,
@@ -267,7 +267,7 @@ impl ObjectStorage {
         let folder = format!("probes/{}", uuid::Uuid::new_v4().simple());
         let prefix = Key::from(folder.as_str());
         let key = format!("{folder}/time");
-        let listed = self.within_probe_of(&key, move |objects, _| async move {
+        let listed = self.with_probe_of(&key, move |objects, _| async move {
             // Listed, as the others are: other answers have times that are rounded otherwise.
             let listed = objects.list(Some(&prefix)).try_next().await?;
             Ok(listed.map(|object| object.last_modified.into()))
@@ -282,10 +282,10 @@ impl ObjectStorage {
     /// What does not work.
     pub fn try_out(&self) -> Result<(), ObjectError> {
         let key = format!("probes/{}", uuid::Uuid::new_v4().simple());
-        self.within_probe_of(&key, move |objects, path| async move {
+        self.with_probe_of(&key, move |objects, path| async move {
             objects.get(&path).await?.bytes().await.map(drop)
         })?;
-        self.see_conditions()
+        self.check_conditions()
     }
 
     /// The same of the place that settings name, if they name one.
@@ -316,7 +316,7 @@ impl ObjectStorage {
 
     /// What `look` sees while there is an object of this name. The object is removed at the end,
     /// however long that takes, and whether somebody still waits for it or not.
-    pub(crate) fn within_probe_of<T, F>(
+    pub(crate) fn with_probe_of<T, F>(
         &self,
         key: &str,
         look: impl FnOnce(Arc<dyn ObjectStore>, Key) -> F + Send + 'static,
@@ -350,7 +350,7 @@ impl ObjectStorage {
         }
     }
 
-    pub(crate) fn within_probe<T, F>(
+    pub(crate) fn with_probe<T, F>(
         &self,
         key: &str,
         work: impl FnOnce(Arc<dyn ObjectStore>) -> F,
@@ -406,7 +406,7 @@ impl ObjectStorage {
     }
 
     fn error(&self, key: &str, error: &object_store::Error) -> ObjectError {
-        ObjectError::of(&self.inner.place, key, error)
+        ObjectError::from_store(&self.inner.place, key, error)
     }
 
     fn unavailable(&self, reason: &str) -> ObjectError {

@@ -9,7 +9,7 @@ use futures_lite::future::block_on;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::objects::bridge::{HttpBridge, carry};
+use crate::objects::bridge::{HttpBridge, run_exchanges};
 
 /// The thread. It ends when the last bridge is gone.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Worker {
             .spawn(move || {
                 actix_rt::System::new().block_on(async {
                     let _ = started.send(Handle::current());
-                    carry(exchanges).await;
+                    run_exchanges(exchanges).await;
                 });
             })?;
         let handle = handle.recv().map_err(io::Error::other)?;

@@ -97,7 +97,7 @@ impl RegistryClient {
         let path = format!("v2/{repository}/manifests/{version}");
         let accepted = accepted.join(", ");
         let request = |url| {
-            let request = Request::get(url).at_most(MAX_DOCUMENT);
+            let request = Request::get(url).with_max_body(MAX_DOCUMENT);
             request.header("accept", accepted.clone())
         };
         let mut answer = self

@@ -65,7 +65,7 @@ impl VmmClient {
     /// # Errors
     /// See [`VmmError`].
     pub async fn health(&self) -> Result<Health, VmmError> {
-        let request = Request::get(self.address(&["health"])).at_most(SMALL);
+        let request = Request::get(self.address(&["health"])).with_max_body(SMALL);
         Ok(self.retrying(request).await?.json()?)
     }
 
@@ -74,7 +74,7 @@ impl VmmClient {
     /// # Errors
     /// See [`VmmError`]; a list above 4 MiB is `BadReply`.
     pub async fn list(&self) -> Result<Vec<Vm>, VmmError> {
-        let request = self.request(Method::Get, &["vms"]).at_most(LIST);
+        let request = self.request(Method::Get, &["vms"]).with_max_body(LIST);
         Ok(self.retrying(request).await?.json()?)
     }
 
@@ -83,7 +83,7 @@ impl VmmClient {
     /// # Errors
     /// See [`VmmError`]; a list above 4 MiB is `BadReply`.
     pub async fn images(&self) -> Result<Vec<ImageView>, VmmError> {
-        let request = self.request(Method::Get, &["images"]).at_most(LIST);
+        let request = self.request(Method::Get, &["images"]).with_max_body(LIST);
         Ok(checked(self.http.call(request).await?)?.json()?)
     }
 
@@ -103,8 +103,8 @@ impl VmmClient {
             .header("idempotency-key", key)
             .json(vm)
             .idempotent()
-            .at_most(SMALL)
-            .within(within);
+            .with_max_body(SMALL)
+            .with_deadline(within);
         // Waiting for room is the caller's business: 503 goes to them with its delay.
         let response = self.http.call(request).await?;
         Ok(checked(response)?.json()?)
@@ -115,7 +115,7 @@ impl VmmClient {
     /// # Errors
     /// See [`VmmError`].
     pub async fn get(&self, id: &str) -> Result<Vm, VmmError> {
-        let request = self.request(Method::Get, &["vms", id]).at_most(SMALL);
+        let request = self.request(Method::Get, &["vms", id]).with_max_body(SMALL);
         Ok(self.retrying(request).await?.json()?)
     }
 
@@ -124,7 +124,9 @@ impl VmmClient {
     /// # Errors
     /// See [`VmmError`].
     pub async fn delete(&self, id: &str) -> Result<(), VmmError> {
-        let request = self.request(Method::Delete, &["vms", id]).at_most(SMALL);
+        let request = self
+            .request(Method::Delete, &["vms", id])
+            .with_max_body(SMALL);
         not_found_is_done(self.retrying(request).await)
     }
 
@@ -147,11 +149,11 @@ impl VmmClient {
             .files(Method::Put, id, path)
             .header("content-type", "application/x-tar")
             .chunks(tar.inspect(move |_| seen.set(Instant::now())))
-            .at_most(SMALL)
-            .within(TRANSFER_TIMEOUT);
+            .with_max_body(SMALL)
+            .with_deadline(TRANSFER_TIMEOUT);
         let sent = tokio::select! {
             sent = self.http.call(request) => sent,
-            () = stands_still(&moved, idle) => {
+            () = wait_until_idle(&moved, idle) => {
                 let text = format!("nothing of the files was taken for {idle:?}");
                 return Err(VmmError::TimedOut(text));
             }
@@ -177,7 +179,7 @@ impl VmmClient {
     /// See [`VmmError`]. It is never sent twice.
     pub async fn exec(&self, id: &str, exec: &NewExec) -> Result<String, VmmError> {
         let request = self.request(Method::Post, &["vms", id, "exec"]).json(exec);
-        let response = self.http.call(request.at_most(SMALL)).await?;
+        let response = self.http.call(request.with_max_body(SMALL)).await?;
         let started: ExecStarted = checked(response)?.json()?;
         Ok(started.exec_id)
     }
@@ -188,7 +190,7 @@ impl VmmClient {
     /// See [`VmmError`].
     pub async fn exec_report(&self, id: &str, exec: &str) -> Result<ExecReport, VmmError> {
         let request = self.request(Method::Get, &["vms", id, "exec", exec]);
-        Ok(self.retrying(request.at_most(SMALL)).await?.json()?)
+        Ok(self.retrying(request.with_max_body(SMALL)).await?.json()?)
     }
 
     /// Follows an execution from its first output to its end. Silence longer than the client's
@@ -209,7 +211,7 @@ impl VmmClient {
     /// See [`VmmError`].
     pub async fn kill(&self, id: &str, exec: &str) -> Result<(), VmmError> {
         let request = self.request(Method::Delete, &["vms", id, "exec", exec]);
-        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
+        not_found_is_done(self.retrying(request.with_max_body(SMALL)).await)
     }
 
     /// Ends an execution so that it can clean up: SIGINT, SIGTERM after three quarters of `grace`,
@@ -221,7 +223,7 @@ impl VmmClient {
         let mut request = self.request(Method::Delete, &["vms", id, "exec", exec]);
         let grace = format!("grace_ms={}", grace.as_millis());
         request.url.set_query(Some(&grace));
-        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
+        not_found_is_done(self.retrying(request.with_max_body(SMALL)).await)
     }
 
     /// Extends a VM's lease: so many seconds from now.
@@ -233,7 +235,9 @@ impl VmmClient {
         let request = self
             .request(Method::Post, &["vms", id, "lease"])
             .json(&lease);
-        let response = self.retrying(request.idempotent().at_most(SMALL)).await?;
+        let response = self
+            .retrying(request.idempotent().with_max_body(SMALL))
+            .await?;
         let leased: LeaseView = response.json()?;
         Ok(leased.lease_until)
     }
@@ -247,7 +251,7 @@ impl VmmClient {
         let request = self
             .request(Method::Post, &["vms", id, "pause"])
             .json(&pause);
-        self.retrying(request.idempotent().at_most(SMALL))
+        self.retrying(request.idempotent().with_max_body(SMALL))
             .await
             .map(drop)
     }
@@ -258,7 +262,7 @@ impl VmmClient {
     /// See [`VmmError`].
     pub async fn resume(&self, id: &str) -> Result<(), VmmError> {
         let request = self.request(Method::Post, &["vms", id, "resume"]);
-        self.retrying(request.idempotent().at_most(SMALL))
+        self.retrying(request.idempotent().with_max_body(SMALL))
             .await
             .map(drop)
     }
@@ -277,8 +281,10 @@ impl VmmClient {
         let request = self
             .request(Method::Post, &["vms", id, "snapshots"])
             .json(&snapshot)
-            .within(SNAPSHOT_TIMEOUT);
-        let response = self.retrying(request.idempotent().at_most(SMALL)).await?;
+            .with_deadline(SNAPSHOT_TIMEOUT);
+        let response = self
+            .retrying(request.idempotent().with_max_body(SMALL))
+            .await?;
         Ok(response.json()?)
     }
 
@@ -288,9 +294,11 @@ impl VmmClient {
     /// See [`VmmError`].
     pub async fn restore_snapshot(&self, id: &str, name: &SnapshotName) -> Result<(), VmmError> {
         let path = ["vms", id, "snapshots", name.as_str(), "restore"];
-        let request = self.request(Method::Post, &path).within(SNAPSHOT_TIMEOUT);
+        let request = self
+            .request(Method::Post, &path)
+            .with_deadline(SNAPSHOT_TIMEOUT);
         // Going back twice is going back once.
-        self.retrying(request.idempotent().at_most(SMALL))
+        self.retrying(request.idempotent().with_max_body(SMALL))
             .await
             .map(drop)
     }
@@ -299,10 +307,12 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`].
-    pub async fn forget_snapshot(&self, id: &str, name: &SnapshotName) -> Result<(), VmmError> {
+    pub async fn delete_snapshot(&self, id: &str, name: &SnapshotName) -> Result<(), VmmError> {
         let path = ["vms", id, "snapshots", name.as_str()];
-        let request = self.request(Method::Delete, &path).within(SNAPSHOT_TIMEOUT);
-        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
+        let request = self
+            .request(Method::Delete, &path)
+            .with_deadline(SNAPSHOT_TIMEOUT);
+        not_found_is_done(self.retrying(request.with_max_body(SMALL)).await)
     }
 
     /// The terminal of an execution that was started with one. Dropping the connection ends the
@@ -324,7 +334,7 @@ impl VmmClient {
     pub async fn release_stuck(&self) -> Result<Released, VmmError> {
         let request = self
             .request(Method::Delete, &["vms", "stuck"])
-            .at_most(LIST);
+            .with_max_body(LIST);
         Ok(self.retrying(request).await?.json()?)
     }
 
@@ -372,7 +382,7 @@ fn not_found_is_done(answer: Result<Response, VmmError>) -> Result<(), VmmError>
 }
 
 /// Ends when nothing has moved for so long.
-async fn stands_still(moved: &Cell<Instant>, idle: Duration) {
+async fn wait_until_idle(moved: &Cell<Instant>, idle: Duration) {
     loop {
         let left = idle.saturating_sub(moved.get().elapsed());
         if left.is_zero() {

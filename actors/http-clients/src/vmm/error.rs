@@ -68,7 +68,7 @@ impl From<HttpError> for VmmError {
                 status,
                 retry_after,
                 ..
-            } => of_status(status, retry_after, reason),
+            } => error_from_status(status, retry_after, reason),
             HttpError::BadRequest { .. } => Self::Refused(reason),
             HttpError::TooLarge { .. }
             | HttpError::BadBody { .. }
@@ -77,7 +77,7 @@ impl From<HttpError> for VmmError {
     }
 }
 
-fn of_status(status: u16, after: Option<Duration>, reason: String) -> VmmError {
+fn error_from_status(status: u16, after: Option<Duration>, reason: String) -> VmmError {
     match status {
         401 | 403 => VmmError::Unauthorised(reason),
         404 | 410 => VmmError::NotFound(reason),
@@ -102,7 +102,7 @@ pub(super) fn checked(response: Response) -> Result<Response, VmmError> {
     let status = response.status;
     match (response.into_error(), detail) {
         (HttpError::Status { retry_after, .. }, Some(detail)) => {
-            Err(of_status(status, retry_after, detail))
+            Err(error_from_status(status, retry_after, detail))
         }
         (error, _) => Err(error.into()),
     }

@@ -82,7 +82,7 @@ fn endless() -> (std::net::SocketAddr, Arc<AtomicUsize>) {
 #[actix_rt::test]
 async fn r12_an_endless_body_ends_at_the_limit() {
     let (server, made) = endless();
-    let request = Request::get(url(server, "/")).at_most(1 << 20);
+    let request = Request::get(url(server, "/")).with_max_body(1 << 20);
     let error = client().call(request).await.unwrap_err();
     let expected = HttpError::TooLarge {
         url: url(server, "/").into(),
@@ -193,7 +193,9 @@ async fn i17_a_body_of_a_known_size_is_announced_and_a_shorter_one_is_an_error()
         let chunks =
             stream::iter(["a", "bc"].map(|chunk| Ok(Bytes::from_static(chunk.as_bytes()))));
         let request = Request::post(url(server, "/")).sized_chunks(bytes, chunks);
-        client().call(request.within(Duration::from_secs(5))).await
+        client()
+            .call(request.with_deadline(Duration::from_secs(5)))
+            .await
     };
     assert_eq!(sent(3).await.unwrap().body, "3 of 3");
     assert!(sent(4).await.is_err());

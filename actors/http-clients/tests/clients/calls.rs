@@ -69,7 +69,7 @@ async fn a_slow_head_and_a_slow_body_end_at_the_deadline() {
     let half = raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", LONG).await;
     for (server, phase) in [(silent, Phase::Waiting), (half, Phase::Reading)] {
         let after = Duration::from_millis(150);
-        let request = Request::get(url(server, "/x?secret=1")).within(after);
+        let request = Request::get(url(server, "/x?secret=1")).with_deadline(after);
         let error = timeout(LONG / 2, client().call(request))
             .await
             .unwrap()

@@ -142,7 +142,10 @@ async fn o20_refusals_limits_and_hangs_have_their_class() {
     let mut classes = Vec::new();
     for _ in 0..7 {
         let error = client.post_comment(&repo(), issue, "x").await.unwrap_err();
-        classes.push((error.refusal(), error.after().map(|after| after.as_secs())));
+        classes.push((
+            error.refusal(),
+            error.retry_after().map(|after| after.as_secs()),
+        ));
     }
     assert_eq!(
         classes,

@@ -125,7 +125,7 @@ async fn an_error_instead_of_a_stream_has_its_words() {
 #[actix_rt::test]
 async fn a_head_that_never_comes_ends_at_the_deadline() {
     let silent = raw("", LONG).await;
-    let request = Request::get(url(silent, "/")).within(Duration::from_millis(100));
+    let request = Request::get(url(silent, "/")).with_deadline(Duration::from_millis(100));
     let error = timeout(LONG / 2, client().open(request))
         .await
         .unwrap()

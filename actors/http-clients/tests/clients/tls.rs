@@ -66,7 +66,7 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
 #[actix_rt::test]
 async fn a_trusted_certificate_is_accepted() {
     let (server, certificate) = secure(HELLO, true).await;
-    let client = client(Tls::only([certificate]).unwrap());
+    let client = client(Tls::with_authorities([certificate]).unwrap());
     let response = client.call(Request::get(localhost(server))).await.unwrap();
     assert_eq!(response.body, "hello");
 }
@@ -75,7 +75,7 @@ async fn a_trusted_certificate_is_accepted() {
 async fn a_stranger_and_a_wrong_name_are_refused() {
     let (server, _) = secure(HELLO, true).await;
     let (_, other) = secure(HELLO, true).await;
-    let client = client(Tls::only([other.clone()]).unwrap());
+    let client = client(Tls::with_authorities([other.clone()]).unwrap());
     let error = client
         .call(Request::get(localhost(server)))
         .await
@@ -85,7 +85,7 @@ async fn a_stranger_and_a_wrong_name_are_refused() {
         "{error}"
     );
     let (server, certificate) = secure(HELLO, true).await;
-    let client = self::client(Tls::only([certificate]).unwrap());
+    let client = self::client(Tls::with_authorities([certificate]).unwrap());
     let by_address = format!("https://127.0.0.1:{}/", server.port())
         .parse()
         .unwrap();
@@ -101,7 +101,7 @@ async fn a_body_cut_short_is_seen_through_tls_even_with_a_goodbye() {
     let half = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n";
     for says_goodbye in [true, false] {
         let (server, certificate) = secure(half, says_goodbye).await;
-        let client = client(Tls::only([certificate]).unwrap());
+        let client = client(Tls::with_authorities([certificate]).unwrap());
         let error = client
             .call(Request::get(localhost(server)))
             .await
@@ -118,7 +118,7 @@ async fn a_redirect_out_of_tls_is_not_followed() {
     let to_plain =
         "HTTP/1.1 302 Found\r\nlocation: http://localhost:1/\r\ncontent-length: 0\r\n\r\n";
     let (server, certificate) = secure(to_plain, true).await;
-    let client = client(Tls::only([certificate]).unwrap());
+    let client = client(Tls::with_authorities([certificate]).unwrap());
     let error = client
         .call(Request::get(localhost(server)))
         .await
@@ -130,7 +130,7 @@ async fn a_redirect_out_of_tls_is_not_followed() {
 async fn plain_text_where_tls_is_expected_fails() {
     let plain = crate::common::raw(HELLO, std::time::Duration::ZERO).await;
     let (_, certificate) = secure(HELLO, true).await;
-    let client = client(Tls::only([certificate]).unwrap());
+    let client = client(Tls::with_authorities([certificate]).unwrap());
     let error = client
         .call(Request::get(localhost(plain)))
         .await
@@ -143,5 +143,5 @@ async fn plain_text_where_tls_is_expected_fails() {
 
 #[test]
 fn what_is_no_certificate_is_refused() {
-    assert!(Tls::only([b"nonsense".to_vec()]).is_err());
+    assert!(Tls::with_authorities([b"nonsense".to_vec()]).is_err());
 }

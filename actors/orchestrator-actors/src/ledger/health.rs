@@ -78,7 +78,7 @@ pub(super) fn start_trial(txn: &mut LedgerTxn<'_, '_>, run: &Run) -> Result<(), 
 }
 
 /// What a run's end says about its provider and its agent.
-pub(super) fn judge_health(
+pub(super) fn update_health(
     txn: &mut LedgerTxn<'_, '_>,
     run: &Run,
     class: ExitClass,

@@ -34,7 +34,7 @@ pub use open_runs::{OpenRunCache, open_runs};
 pub use planning::{calendar, try_route};
 pub use records::{
     advance_cursor, clear_config_errors, cursor, forget_worktree, mark_comments_seen,
-    mark_schedule, remember_heads, set_paused, worktrees,
+    mark_schedule, record_heads, set_paused, worktrees,
 };
 pub(crate) use records::{age_clock, newest_run, prune};
 pub use rows::RunVm;

@@ -224,7 +224,7 @@ pub(crate) fn prune(
 ///
 /// # Errors
 /// The store's.
-pub fn remember_heads(
+pub fn record_heads(
     txn: &mut LedgerTxn<'_, '_>,
     repository: &RepoName,
     heads: &[(PullRequestNumber, CommitSha)],

@@ -11,7 +11,7 @@ use orchestrator_core::run::{
 use orchestrator_core::verdict::Verdict;
 use store::{JsonRow, ReadRows, StoreError};
 
-use super::health::{count_usage, judge_health, start_trial, uncount_run};
+use super::health::{count_usage, start_trial, uncount_run, update_health};
 use super::ids::new_run_id;
 use super::issue_comments::{answer_run, restart_note};
 use super::rows::{At, CONTEXTS, ContextRow, Flag, RunVm, STARTED, VMS, WORKTREES};
@@ -157,7 +157,7 @@ pub fn return_to_queue(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<bool, 
     txn.rows.delete(&VMS, &id.to_string())?;
     uncount_run(txn, &run)?;
     // Gives a trial of its provider back.
-    judge_health(txn, &run, ExitClass::Cancelled)?;
+    update_health(txn, &run, ExitClass::Cancelled)?;
     run.state = RunState::Queued;
     run.started_at = None;
     run.process = None;
@@ -216,7 +216,7 @@ pub fn end(txn: &mut LedgerTxn<'_, '_>, id: &RunId, end: RunEnd) -> Result<bool,
     txn.journal(exited.about(why.unwrap_or_default()))?;
     let per_run = agent.map_or(0, |agent| agent.budget.cents_per_run);
     count_usage(txn, &run, 0, cost.unwrap_or(per_run))?;
-    judge_health(txn, &run, class)?;
+    update_health(txn, &run, class)?;
     requeue(txn, &run, class)?;
     Ok(true)
 }

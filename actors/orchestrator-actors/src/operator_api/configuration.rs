@@ -120,7 +120,7 @@ fn at_the_next_start(key: &str) -> Diagnostic {
     ));
     let error =
         error.help("restart the orchestrator when it suits; everything else is in force now");
-    Diagnostic::of_setting("orchestrator.toml", error).into_warning()
+    Diagnostic::for_setting("orchestrator.toml", error).into_warning()
 }
 
 impl Handler<ReloadConfig> for OperatorApi {

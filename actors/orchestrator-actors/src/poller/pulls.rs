@@ -25,7 +25,7 @@ impl ProjectPoll<'_> {
                 .collect();
             let repository = project.repository.clone();
             self.ledger
-                .write(move |txn| ledger::remember_heads(txn, &repository, &heads))
+                .write(move |txn| ledger::record_heads(txn, &repository, &heads))
                 .await?;
             return Ok(());
         }

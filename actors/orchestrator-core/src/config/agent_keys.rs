@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, SECRET, TextKind, ValueError, choice, list, map_of, opt, table, whole,
+    BOOLEAN, Choices, Fields, SECRET, TextKind, ValueError, choice, integer, list, map_of, opt,
+    table,
 };
 use forge_core::{AgentName, ProjectId};
 
@@ -73,7 +74,7 @@ table! {
         /// its name, as in `@orch:<name>`
         "name" (required) = id_kind::<AgentName>();
         /// the project it belongs to
-        "project" (shown "that of the file") = id_kind::<ProjectId>();
+        "project" (documented_default "that of the file") = id_kind::<ProjectId>();
         /// one sentence for people
         "description" = TextKind::STRING => description;
         /// how urgent its scheduled work is
@@ -88,7 +89,7 @@ table! {
         /// the script of `cli = "sh"`
         "script" = LONG_TEXT;
         /// how `cli = "command"` gets its prompt
-        "prompt_by" (shown "stdin") = choice("way of prompting", PROMPTS);
+        "prompt_by" (documented_default "stdin") = choice("way of prompting", PROMPTS);
         /// the program's path, in place of its name on `PATH`
         "program" = opt(TextKind::STRING) => program;
         /// the provider that its circuit breaker is about
@@ -104,15 +105,15 @@ table! {
         /// when it starts by itself: cron with five or six fields
         "schedule" = TextKind::STRING;
         /// the time zone of `schedule`
-        "time_zone" (shown "UTC") = TextKind::STRING;
+        "time_zone" (documented_default "UTC") = TextKind::STRING;
         /// whether `@orch:<name>` starts it
         "mentionable" = BOOLEAN => mentionable;
         /// who may start it by mention
-        "allow" (shown "as the project") = LOGINS => allow;
+        "allow" (documented_default "as the project") = LOGINS => allow;
         /// further projects in which it can be named
         "extra_projects" = list(id_kind::<ProjectId>());
         /// how many of its runs may go on at a time
-        "max_parallel" = whole(1..=1000) => max_parallel;
+        "max_parallel" = integer(1..=1000) => max_parallel;
         /// wall-clock limit in seconds
         "max_cpu_seconds" = seconds(1, MAX_WALL) => limits.wall;
         /// the same limit by another name
@@ -122,17 +123,17 @@ table! {
         /// time between SIGTERM and SIGKILL in seconds
         "grace_seconds" = seconds(0, 300) => limits.grace;
         /// most bytes of output kept, head and tail
-        "max_output_bytes" = whole(4096..=MOST_BYTES) => limits.output_bytes;
+        "max_output_bytes" = integer(4096..=MOST_BYTES) => limits.output_bytes;
         /// memory of a run
-        "max_memory_bytes" (shown "4 GiB") = opt(whole(1 << 20..=MOST_BYTES)) => limits.memory_bytes;
+        "max_memory_bytes" (documented_default "4 GiB") = opt(integer(1 << 20..=MOST_BYTES)) => limits.memory_bytes;
         /// processes of a run
-        "max_processes" (shown "512") = opt(whole(1..=100_000)) => limits.processes;
+        "max_processes" (documented_default "512") = opt(integer(1..=100_000)) => limits.processes;
         /// what it may cost in a month, in hundredths; 80 percent warns, 100 percent stops
-        "budget_monthly_cents" = opt(whole(0..=MOST_CENTS)) => budget.cents;
+        "budget_monthly_cents" = opt(integer(0..=MOST_CENTS)) => budget.cents;
         /// how often it may run in a month
-        "budget_monthly_runs" = opt(whole(0..=MOST_CENTS)) => budget.runs;
+        "budget_monthly_runs" = opt(integer(0..=MOST_CENTS)) => budget.runs;
         /// what a run counts when its result names no cost
-        "cost_cents_per_run" = whole(0..=MOST_CENTS) => budget.cents_per_run;
+        "cost_cents_per_run" = integer(0..=MOST_CENTS) => budget.cents_per_run;
         /// where it works: the project's folder, a worktree of the default branch, or one of the
         /// pull request's head
         "worktree" = choice("worktree mode", WORKTREES) => worktree;
@@ -141,7 +142,7 @@ table! {
         /// how it is kept apart ([SECURITY.md](SECURITY.md#agents))
         "isolation" = choice("isolation", ISOLATIONS) => isolation;
         /// with `isolation = "vm"`: the entry of `[machines]` that its VM is made by
-        "machine" (shown "default") = opt(TextKind::STRING) => machine;
+        "machine" (documented_default "default") = opt(TextKind::STRING) => machine;
         /// whether its output is posted
         "comment" = BOOLEAN => comment;
         /// variables that it inherits
@@ -159,17 +160,17 @@ table! {
 
 /// What is wrong only together.
 fn check(fields: &Fields<'_>, _: &mut AgentSpec) {
-    if fields.has("max_cpu_seconds") && fields.has("max_wall_seconds") {
+    if fields.contains("max_cpu_seconds") && fields.contains("max_wall_seconds") {
         let error = ValueError::new("`max_cpu_seconds` and `max_wall_seconds` are the same limit");
         let error = error.help("both are wall-clock time; keep one");
         fields.error_at("max_wall_seconds", error);
     }
-    if fields.has("cost_cents_per_run") && fields.lacks("budget_monthly_cents") {
+    if fields.contains("cost_cents_per_run") && fields.is_absent("budget_monthly_cents") {
         let message = "`cost_cents_per_run` has no effect without `budget_monthly_cents`";
         fields.error_at("cost_cents_per_run", message);
     }
     let program = fields.optional("cli", |item| item.peek());
-    if fields.lacks("task") && !matches!(program, Some("sh" | "command" | "browser")) {
+    if fields.is_absent("task") && !matches!(program, Some("sh" | "command" | "browser")) {
         fields.error(
             ValueError::new("missing key `task` in an agent").help(
                 "say what the agent is to do; shell agents, commands and the browser need none",

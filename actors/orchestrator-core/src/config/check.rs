@@ -119,7 +119,7 @@ fn without_line(found: Diagnostic) -> Diagnostic {
         message: found.message,
         help: found.help,
     };
-    let mut shown = Diagnostic::of_setting(&found.file, error);
+    let mut shown = Diagnostic::for_setting(&found.file, error);
     (shown.line, shown.col) = (found.line, found.col);
     shown.key_path = found.key_path;
     shown.severity = found.severity;
@@ -169,7 +169,7 @@ fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
         vm_hosts: top
             .vm_hosts
             .into_iter()
-            .filter_map(|(name, host)| host.named(name))
+            .filter_map(|(name, host)| host.with_name(name))
             .collect(),
         machines: top.machines.into_iter().collect(),
         vm_wait: top.vm_wait,
@@ -212,7 +212,7 @@ impl Checker<'_> {
         let all = self.files.problems.iter();
         for problem in all.filter(|one| one.of_secrets == of_secrets) {
             let error = ValueError::new(problem.message.clone()).help(problem.help.clone());
-            let diagnostic = Diagnostic::of_setting(&problem.name, error);
+            let diagnostic = Diagnostic::for_setting(&problem.name, error);
             self.found.push(match problem.warning {
                 true => diagnostic.into_warning(),
                 false => diagnostic,
@@ -343,7 +343,7 @@ impl Checker<'_> {
 
     fn warn(&mut self, file: &str, message: String, help: &str) {
         let error = ValueError::new(message).help(help);
-        let diagnostic = Diagnostic::of_setting(file, error).into_warning();
+        let diagnostic = Diagnostic::for_setting(file, error).into_warning();
         self.found.push(diagnostic);
     }
 

@@ -77,13 +77,13 @@ impl Context<'_> {
             fields.optional("prompt_by", |item| item.choice("way of prompting", PROMPTS));
         let cli = fields.required("cli", |item| item.choice("agent program", CLIS))?;
         let only = |key: &str, of: CliWord, word: &str| {
-            if fields.has(key) && cli != of {
+            if fields.contains(key) && cli != of {
                 fields.error_at(
                     key,
                     format!("`{key}` has no effect without `cli = \"{word}\"`"),
                 );
             }
-            if !fields.has(key) && cli == of && key != "prompt_by" {
+            if !fields.contains(key) && cli == of && key != "prompt_by" {
                 fields.error_at("cli", format!("`cli = \"{word}\"` needs the key `{key}`"));
             }
         };
@@ -165,7 +165,7 @@ impl Context<'_> {
     /// needs this machine.
     fn check_vm(&self, fields: &Fields<'_>, spec: &AgentSpec, cli: Option<&AgentCli>) {
         if spec.isolation != Isolation::Vm {
-            if fields.has("machine") {
+            if fields.contains("machine") {
                 let message = "`machine` has no effect without `isolation = \"vm\"`";
                 fields.error_at("machine", message);
             }
@@ -206,7 +206,7 @@ impl Context<'_> {
     }
 
     fn schedule(&self, fields: &Fields<'_>) -> Option<Schedule> {
-        if fields.has("time_zone") && fields.lacks("schedule") {
+        if fields.contains("time_zone") && fields.is_absent("schedule") {
             fields.error_at("time_zone", "`time_zone` has no effect without `schedule`");
         }
         let zone = fields.optional("time_zone", |item| {
@@ -218,7 +218,7 @@ impl Context<'_> {
                 }
             })
         });
-        let wrong_zone = fields.has("time_zone") && zone.is_none();
+        let wrong_zone = fields.contains("time_zone") && zone.is_none();
         let (time_zone, zone) = zone.unwrap_or(("UTC".to_owned(), jiff::tz::TimeZone::UTC));
         let (expression, due) = fields.optional("schedule", |item| {
             item.parsed(|text| Ok((text.to_owned(), DueTimes::parse(text, zone)?)))

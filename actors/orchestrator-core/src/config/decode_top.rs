@@ -18,11 +18,14 @@ pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FilePa
         TOP.read_rows(fields, &mut top);
         top.main_project = fields.optional("main_project", |item| context.known_project(item));
         top.pr_dispatch = fields.optional("pr_dispatch", |item| pr_dispatch(item, context));
-        match top.objects.settings(ObjectKeys::of(context.environment)) {
+        match top
+            .objects
+            .settings(ObjectKeys::from_environment(context.environment))
+        {
             Ok(shared) => top.shared = shared,
             Err(error) => fields.error_at("objects", error),
         }
-        if fields.has("project") {
+        if fields.contains("project") {
             let error = ValueError::new("`[project]` belongs into a file of `conf.d`");
             fields.error_at("project", error.help("here projects are `[[projects]]`"));
         }

@@ -38,14 +38,14 @@ pub(super) fn fragment(
     context: &Context<'_>,
 ) -> Option<FileParts> {
     FRAGMENT.fields(item, |fields| {
-        if fields.has("pr_dispatch") {
+        if fields.contains("pr_dispatch") {
             let error = ValueError::new("`[pr_dispatch]` belongs into orchestrator.toml");
             fields.error_at("pr_dispatch", error.help("a file of conf.d cannot have it"));
         }
         let declared_here = fields.optional("project", |item| context.project(item));
         let id = match &declared_here {
             Some(project) => Some(project.id.clone()),
-            None if fields.has("project") => None,
+            None if fields.contains("project") => None,
             None => owner(fields, file, context),
         };
         let mentions = fields.optional("mentions", |item| {
@@ -66,7 +66,7 @@ pub(super) fn fragment(
                 project.allow = mentions.allow;
             }
             parts.projects.push(project);
-        } else if fields.has("mentions") && !fields.has("project") {
+        } else if fields.contains("mentions") && !fields.contains("project") {
             let error =
                 ValueError::new("`[mentions]` of a project stands where its `[project]` is");
             fields.error_at("mentions", error);

@@ -1,6 +1,6 @@
 //! The VMs that agents run in (`isolation = "vm"`): hosts, and what is asked of them.
 
-use config_core::{ValueError, choice, list, opt, quoted, table, whole};
+use config_core::{ValueError, choice, integer, list, opt, quoted, table};
 use vmm_api_core::host_keys::{LABEL, is_label};
 use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
 use vmm_api_core::{MachineType, Network};
@@ -11,7 +11,7 @@ table! {
         /// the image; programs of agents are looked for in it
         "image" = opt(IMAGE) => vm.image;
         /// processors
-        "vcpus" = opt(whole(1..=255)) => vm.vcpus;
+        "vcpus" = opt(integer(1..=255)) => vm.vcpus;
         /// memory, 128 MiB at least, within the limits of the VM manager; an agent's
         /// `max_memory_bytes` wins over it
         "memory" = opt(MEMORY) => vm.mem_mib;

@@ -144,7 +144,7 @@ table! {
     /// A persona.
     static PERSONA: Persona = "a persona" {
         /// its name
-        "name" (shown "that of the file") = TextKind::STRING;
+        "name" (documented_default "that of the file") = TextKind::STRING;
         /// one sentence for people
         "description" = TextKind::STRING => description;
         /// the Handlebars template

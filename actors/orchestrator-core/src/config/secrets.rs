@@ -31,7 +31,7 @@ pub(super) const WEBHOOK_SECRET: Plain<Secret<String>> = Plain {
 pub(super) fn project_secrets(fields: &Fields<'_>) -> Option<ProjectSecrets> {
     let secret = fields.optional("webhook_secret", webhook_secret);
     let previous = fields.optional("previous_webhook_secret", webhook_secret);
-    if fields.has("previous_webhook_secret") && fields.lacks("webhook_secret") {
+    if fields.contains("previous_webhook_secret") && fields.is_absent("webhook_secret") {
         let message = "`previous_webhook_secret` has no effect without `webhook_secret`";
         fields.error_at("previous_webhook_secret", message);
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use config_core::{
     BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret,
-    TableInfo, TextKind, ValueError, choice, list, map, map_of, opt, quoted, record, table, whole,
+    TableInfo, TextKind, ValueError, choice, integer, list, map, map_of, opt, quoted, record,
+    table,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 use vmm_api_core::MachineType;
@@ -168,7 +169,7 @@ table! {
         /// whether a dispatch books an early tick
         "wake_on_dispatch" = BOOLEAN => wake_on_dispatch;
         /// what `orchctl trigger` means
-        "main_project" (shown "that of `[pr_dispatch]`, else the first") = id_kind::<ProjectId>();
+        "main_project" (documented_default "that of `[pr_dispatch]`, else the first") = id_kind::<ProjectId>();
         /// whether warnings stop the start
         "strict" = BOOLEAN => strict;
         /// the receiver of webhooks
@@ -204,13 +205,13 @@ table! {
         /// accounts whose comments start nothing, beside those of the tokens
         "own_logins" = LOGINS => own_logins;
         /// runs that may wait
-        "max_queued" = whole(1..=1_000_000) => max_queued;
+        "max_queued" = integer(1..=1_000_000) => max_queued;
         /// agent processes at a time
-        "max_running" = whole(1..=10_000) => max_running;
+        "max_running" = integer(1..=10_000) => max_running;
         /// configuration errors of an agent in a row that put it into quarantine
-        "quarantine_after" = whole(1..=1000) => quarantine_after;
+        "quarantine_after" = integer(1..=1000) => quarantine_after;
         /// ended runs that are kept, with their logs
-        "keep_runs" = whole(100..=10_000_000) => retention.runs;
+        "keep_runs" = integer(100..=10_000_000) => retention.runs;
         /// how long; where the wall clock jumps ahead they age at most 24 times as fast as time
         /// goes
         "keep_days" = days(3650) => retention.age;
@@ -233,7 +234,7 @@ table! {
         /// the one that fits best
         "vm_hosts" = map_of(name, &VM_HOST) => vm_hosts;
         /// what VMs of agents are made by; `default` is for agents that name no `machine`
-        "machines" (shown "one `default`, as the manager makes it") = map_of(name, &MACHINE) => machines;
+        "machines" (documented_default "one `default`, as the manager makes it") = map_of(name, &MACHINE) => machines;
         /// longest wait of an agent for its VM, in seconds
         "vm_wait_secs" = seconds(0, DAY) => vm_wait;
         /// refused here: it belongs into a file of `conf.d`
@@ -277,24 +278,24 @@ table! {
         /// the one it replaces
         "previous_secret" = opt(WEBHOOK_SECRET) => previous_secret;
         /// largest body of a webhook
-        "max_body_bytes" = whole(1024..=32 << 20) => max_body_bytes;
+        "max_body_bytes" = integer(1024..=32 << 20) => max_body_bytes;
     }
 
     static MENTIONS: Mentions = "[mentions]" {
         /// every so many ticks the forge is asked for what was missed
-        "poll_modulo" = whole(1..=10_000) => poll_modulo;
+        "poll_modulo" = integer(1..=10_000) => poll_modulo;
         /// most mention runs started by one tick
-        "max_dispatches_per_tick" = whole(1..=10_000) => max_dispatches_per_tick;
+        "max_dispatches_per_tick" = integer(1..=10_000) => max_dispatches_per_tick;
         /// most mention runs at a time
-        "max_concurrent_mention_agents" = whole(1..=10_000) => max_concurrent_mention_agents;
+        "max_concurrent_mention_agents" = integer(1..=10_000) => max_concurrent_mention_agents;
         /// longest chain of runs that ask for runs
-        "max_mention_depth" = whole(1..=100) => limits.max_depth;
+        "max_mention_depth" = integer(1..=100) => limits.max_depth;
         /// most dispatches of one issue within an hour
-        "max_per_issue_per_hour" = whole(1..=10_000) => limits.per_issue_per_hour;
+        "max_per_issue_per_hour" = integer(1..=10_000) => limits.per_issue_per_hour;
         /// most agents asked by one comment
-        "max_per_comment" = whole(1..=100) => limits.per_comment;
+        "max_per_comment" = integer(1..=100) => limits.per_comment;
         /// who may mention agents
-        "allow" (shown "as `require_write` says") = LOGINS => allow;
+        "allow" (documented_default "as `require_write` says") = LOGINS => allow;
         /// whether authors on no allow-list must be able to write to the repository: as the event
         /// says, else as the forge says when asked (which needs a token of an administrator of the
         /// repository on Gitea and Forgejo)
@@ -309,13 +310,13 @@ table! {
         /// the checks of each pull request
         "agents" (required) = list(record(&PR_AGENT, || ()));
         /// whose pull requests fan out
-        "allow" (shown "everybody") = LOGINS => allow;
+        "allow" (documented_default "everybody") = LOGINS => allow;
         /// whether those from forks do
         "forks" = BOOLEAN => forks;
         /// whether drafts do
         "drafts" = BOOLEAN => drafts;
         /// most of these runs at a time
-        "max_concurrent" = whole(1..=10_000) => max_concurrent;
+        "max_concurrent" = integer(1..=10_000) => max_concurrent;
     }
 
     pub(super) static PR_AGENT: () = "an entry of `pr_dispatch.agents`" {
@@ -327,7 +328,7 @@ table! {
 
     static PROVIDER: Provider = "a provider" {
         /// failures in a row that open the circuit
-        "failures" = whole(1..=1000) => failures;
+        "failures" = integer(1..=1000) => failures;
         /// how long it stays open, in seconds
         "cool_down_secs" = seconds(1, DAY) => cool_down;
     }
@@ -348,7 +349,7 @@ table! {
         /// whether comments in it start agents
         "enabled" = BOOLEAN => mentions;
         /// who may mention its agents
-        "allow" (shown "as `[mentions]` says") = LOGINS => allow;
+        "allow" (documented_default "as `[mentions]` says") = LOGINS => allow;
     }
 
     pub(super) static PROJECT: Project = "a project" {
@@ -359,18 +360,18 @@ table! {
         /// the main checkout
         "working_dir" (required) = FOLDER;
         /// where worktrees of its agents are made
-        "worktree_root" (shown "worktrees/<id>") = FOLDER;
+        "worktree_root" (documented_default "worktrees/<id>") = FOLDER;
         /// the branch that worktrees start from
         "default_branch" = id_kind::<BranchName>() => default_branch;
         /// most of its runs at a time
-        "max_concurrent_agents" = whole(1..=10_000) => max_concurrent_agents;
+        "max_concurrent_agents" = integer(1..=10_000) => max_concurrent_agents;
         /// whether comments in it start agents
         "mentions" = BOOLEAN => mentions;
         /// who may mention its agents
-        "allow" (shown "as `[mentions]` says") = LOGINS => allow;
+        "allow" (documented_default "as `[mentions]` says") = LOGINS => allow;
         /// the secret of its repository's own webhook: no other speaks for that repository, and it
         /// for no other
-        "webhook_secret" (shown "that of `[webhook]`") = WEBHOOK_SECRET;
+        "webhook_secret" (documented_default "that of `[webhook]`") = WEBHOOK_SECRET;
         /// the one it replaces
         "previous_webhook_secret" = WEBHOOK_SECRET;
     }
@@ -379,12 +380,12 @@ table! {
 /// What is wrong only together.
 fn check(fields: &Fields<'_>, top: &mut Top) {
     let listeners = &top.listeners;
-    if fields.has("admin_listen") && fields.lacks("admin_token") {
+    if fields.contains("admin_listen") && fields.is_absent("admin_token") {
         let error = ValueError::new("the admin bridge on a port needs `admin_token`");
         let help = "add `admin_token = \"${ORCH_ADMIN_TOKEN}\"`, or use `admin_socket` alone";
         fields.error_at("admin_listen", error.help(help));
     }
-    if fields.has("skill_dir") && fields.has("skills_dir") {
+    if fields.contains("skill_dir") && fields.contains("skills_dir") {
         let message = "`skill_dir` and `skills_dir` are the same setting";
         fields.error_at("skill_dir", message);
     }

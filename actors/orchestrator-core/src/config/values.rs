@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use config_core::{
-    FILE_PATH, Fields, Item, Plain, Shape, Shaped, TextKind, ValueError, ValueKind, no_text,
-    quoted, whole,
+    FILE_PATH, Fields, Item, Plain, Shape, Shaped, TextKind, ValueError, ValueKind, integer,
+    no_text, quoted,
 };
 use forge_core::{IdError, Login};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ pub(super) const fn days(most: i64) -> Period {
 
 impl Shaped for Period {
     fn shape(&self) -> Shape {
-        whole(self.least..=self.most).shape()
+        integer(self.least..=self.most).shape()
     }
 }
 

@@ -140,7 +140,7 @@ impl ProcessGroup {
     /// The living processes of the run and of its namespace.
     fn everything(&mut self) -> Vec<ProcessRow> {
         let table = proc_table::all();
-        self.forget_the_dead(&table);
+        self.remove_dead(&table);
         let inside = self
             .cgroup
             .as_ref()
@@ -151,7 +151,7 @@ impl ProcessGroup {
                 true => Some(true),
                 false => self.belongs(row),
             };
-            let Some(found) = found.or_else(|| self.doubt(row)) else {
+            let Some(found) = found.or_else(|| self.record_uncertain_scan(row)) else {
                 continue;
             };
             let known = self.known.entry(identity(row)).or_insert(found);
@@ -218,7 +218,7 @@ impl ProcessGroup {
 
     /// One more scan that could not tell; after a while the process is none of the run's, and one
     /// that is older than the run never was.
-    fn doubt(&mut self, row: &ProcessRow) -> Option<bool> {
+    fn record_uncertain_scan(&mut self, row: &ProcessRow) -> Option<bool> {
         if row.zombie {
             return None;
         }
@@ -267,7 +267,7 @@ impl ProcessGroup {
         }
     }
 
-    fn forget_the_dead(&mut self, table: &[ProcessRow]) {
+    fn remove_dead(&mut self, table: &[ProcessRow]) {
         let alive: HashSet<Identity> = table.iter().map(identity).collect();
         self.known.retain(|identity, _| alive.contains(identity));
         self.claimed.retain(|identity| alive.contains(identity));
@@ -304,7 +304,7 @@ impl ProcessGroup {
             Some(cgroup) => !cgroup.is_populated() && self.everything().is_empty(),
             None if self.namespace => self.everything().is_empty(),
             None => (0..EMPTY_SCANS).all(|_| {
-                self.look_at_strangers_again();
+                self.rescan_strangers();
                 self.scan().is_empty() && !self.is_in_doubt()
             }),
         }
@@ -312,7 +312,7 @@ impl ProcessGroup {
 
     /// The next scan reads the environments of strangers anew: one that was seen between its fork
     /// and its program may carry this run's variable by now.
-    fn look_at_strangers_again(&mut self) {
+    fn rescan_strangers(&mut self) {
         for identity in self.strangers.drain() {
             if self.known.get(&identity) == Some(&false) {
                 self.known.remove(&identity);

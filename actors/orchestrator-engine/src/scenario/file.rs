@@ -88,9 +88,12 @@ fn scenario(item: &Item<'_>) -> Option<Scenario> {
 
 fn step(item: &Item<'_>) -> Option<Step> {
     item.fields("a step", &KINDS, |fields| {
-        let written: Vec<&str> = KINDS.into_iter().filter(|kind| fields.has(kind)).collect();
+        let written: Vec<&str> = KINDS
+            .into_iter()
+            .filter(|kind| fields.contains(kind))
+            .collect();
         let [kind] = written[..] else {
-            if !written.is_empty() || KINDS.iter().all(|kind| fields.lacks(kind)) {
+            if !written.is_empty() || KINDS.iter().all(|kind| fields.is_absent(kind)) {
                 fields.error(
                     "a step does exactly one thing: goto, click, type, expect or screenshot",
                 );

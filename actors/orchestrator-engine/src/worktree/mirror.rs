@@ -245,7 +245,7 @@ impl ProjectMirror {
 
     /// Puts a commit of the mirror into another repository of this machine, with everything it
     /// needs, and points `branch` at it. `known` is a commit that is likely to be there already.
-    pub(super) fn hand_to(
+    pub(super) fn push_to(
         &self,
         inner: &Path,
         commit: &CommitSha,

@@ -18,7 +18,7 @@ mod gc;
 mod guard;
 mod integrity;
 mod mirror;
-mod settle;
+mod save_commits;
 mod tree;
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ use parking_lot::Mutex;
 pub use error::WorktreeError;
 pub use gc::{GcOutcome, WorktreeRun};
 pub use mirror::ProjectMirror;
-pub use settle::SettledBranch;
+pub use save_commits::SettledBranch;
 pub use tree::{Purpose, Worktree};
 
 use self::clone::CloneConfig;
@@ -134,7 +134,7 @@ impl Worktrees {
             return Ok(());
         }
         let tip = self.commit(&inner, "HEAD").ok();
-        mirror.hand_to(&inner, commit, tip.as_ref(), None)
+        mirror.push_to(&inner, commit, tip.as_ref(), None)
     }
 
     /// Whether a project has a mirror already.

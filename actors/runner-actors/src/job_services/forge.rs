@@ -232,7 +232,9 @@ impl ForgeApi {
             Forge::Gitea | Forge::Forgejo => "token",
         };
         let request = Request::new(method, url).authorization(scheme, &self.token);
-        request.within(CALL_TIMEOUT).at_most(MAX_ANSWER)
+        request
+            .with_deadline(CALL_TIMEOUT)
+            .with_max_body(MAX_ANSWER)
     }
 
     /// Whether files of releases are fetched for a job: where the forge answers with what the
@@ -244,8 +246,8 @@ impl ForgeApi {
     /// What the forge keeps elsewhere, by the address that it gave: without the token.
     pub(super) fn stored(&self, address: &str) -> Option<Request> {
         let url = self.base.join(address).ok()?;
-        let request = Request::get(url).within(CALL_TIMEOUT);
-        Some(request.at_most(MAX_ANSWER))
+        let request = Request::get(url).with_deadline(CALL_TIMEOUT);
+        Some(request.with_max_body(MAX_ANSWER))
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
 use super::release_files::{asks_for_file, check_published, file_of, form_of, guarded};
-use super::{BASE, JobServices, noted_calls};
+use super::{BASE, JobServices, recorded_calls};
 use crate::clock::now_ms;
 
 /// Headers of an answer that a job sees.
@@ -152,7 +152,7 @@ impl JobServices {
         let is_file_wanted = asks_for_file(forge, &asked);
         let (request, body) = written(request, asked, &body);
         let moved = (word.as_str(), path, body.as_ref());
-        let made = noted_calls::make(self, http, &may.repository, moved, request, turn.ok());
+        let made = recorded_calls::make(self, http, &may.repository, moved, request, turn.ok());
         let response = made.await?;
         let (api, repository) = (forge.address(BASE), &may.repository);
         let response = match is_file_wanted {
@@ -193,7 +193,7 @@ fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Reques
                 None => chunks,
             };
             let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
-            request.sized_chunks(bytes, chunks).within(within)
+            request.sized_chunks(bytes, chunks).with_deadline(within)
         }
     };
     (request, whole)

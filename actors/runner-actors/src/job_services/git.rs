@@ -26,7 +26,7 @@ use super::git_backend::GitBackend;
 use super::push_checks::{checked, pack_fault, permitted};
 use super::{BASE, JobServices};
 use crate::clock::now_ms;
-use crate::pushed;
+use crate::token_pushes;
 
 /// Most bytes of what a client says that it has and wants: a line for each reference.
 const MAX_READ_REQUEST: u64 = 16 << 20;
@@ -398,7 +398,7 @@ impl AdmittedGit {
         let of = repository.clone();
         let note = backend
             .store
-            .write_blocking(move |rows| pushed::record_pushes(rows, &of, &noted, noted_ms));
+            .write_blocking(move |rows| token_pushes::record_pushes(rows, &of, &noted, noted_ms));
         if let Err(error) = note {
             tracing::warn!(event = "run.push_not_noted", %repository, %error, "a job's push is refused: it cannot be noted");
             return (
@@ -439,9 +439,9 @@ impl AdmittedGit {
         let refused: Vec<PushCommand> = refused.cloned().collect();
         tracing::info!(event = "run.pushed", %repository, references = wanted.len(), refused = refused.len(), "a job has pushed with its token");
         if !refused.is_empty() {
-            let forgotten = backend
-                .store
-                .write_blocking(move |rows| pushed::forget(rows, &repository, &refused, noted_ms));
+            let forgotten = backend.store.write_blocking(move |rows| {
+                token_pushes::forget(rows, &repository, &refused, noted_ms)
+            });
             // Then a push of the same by somebody else within a day starts nothing.
             if let Err(error) = forgotten {
                 tracing::warn!(event = "run.push_not_forgotten", %error, "a refused push stays noted");

@@ -281,7 +281,11 @@ impl ForgeApi {
         let engine = &base64::engine::general_purpose::STANDARD;
         let pair = Secret::new(engine.encode(credentials(self.token().expose())));
         let request = Request::new(method, url).authorization("Basic", &pair);
-        Some(request.within(CALL_TIMEOUT).at_most(MAX_ABOUT_FILES))
+        Some(
+            request
+                .with_deadline(CALL_TIMEOUT)
+                .with_max_body(MAX_ABOUT_FILES),
+        )
     }
 }
 

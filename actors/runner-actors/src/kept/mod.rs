@@ -8,7 +8,7 @@
 //! rules for such: the garbage collector's, and their leases.
 
 mod error;
-mod go_back;
+mod restore;
 mod settings;
 mod shell;
 mod watcher;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cluster_actors::vm_hosts::VmHosts;
 use http_clients::vmm::{Isolation, VmmClient, VmmError};
 use parking_lot::Mutex;
-use runner_core::keep::{self, KeptTotal, NotKept, SnapshotLimits};
+use runner_core::retention::{self, KeptTotal, NotKept, SnapshotLimits};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -28,7 +28,7 @@ use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
 
 pub use error::NotOpened;
-pub(crate) use go_back::{ResumedVm, TakenVm};
+pub(crate) use restore::{ResumedVm, TakenVm};
 pub use settings::KeepSettings;
 pub use shell::{ClosingShell, OpenShell, ShellRequest};
 pub(crate) use watcher::KeptVmWatcher;
@@ -185,7 +185,7 @@ impl KeptVms {
             vms: vms.len(),
             memory_mib: vms.iter().map(|kept| kept.job.memory_mib).sum(),
         };
-        keep::admit(keep.limits, total, job.memory_mib, job.trusted)?;
+        retention::admit(keep.limits, total, job.memory_mib, job.trusted)?;
         let since = self.now();
         let time = u64::try_from(keep.time.as_millis()).unwrap_or(u64::MAX);
         let until = since.saturating_add(time);
@@ -262,7 +262,7 @@ impl KeptVms {
 
     /// Whether a VM is kept: the garbage collector leaves it alone. By the name of its host: at
     /// another address it may be the same machine.
-    pub(crate) fn holds(&self, host: &str, vm: &str) -> bool {
+    pub(crate) fn contains(&self, host: &str, vm: &str) -> bool {
         let is_it = |job: &KeptJob| job.vm == vm && job.host == host;
         let is_taken = {
             let taken = self.taken.lock();
@@ -275,7 +275,7 @@ impl KeptVms {
 
     /// Gives back the VMs that are kept on a host, but for those in which a shell is open; how many
     /// such there are.
-    pub async fn leave_host(&self, host: &str, by: &str) -> usize {
+    pub async fn release_host(&self, host: &str, by: &str) -> usize {
         let (open, unused): (Vec<KeptVm>, Vec<KeptVm>) = {
             let vms = self.vms.lock();
             let there = vms.iter().filter(|kept| kept.job.host == host);

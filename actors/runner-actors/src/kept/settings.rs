@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_core::keep::{KeepLimits, SnapshotLimits};
+use runner_core::retention::{KeepLimits, SnapshotLimits};
 
 /// What is kept of failed jobs, and for how long.
 #[derive(Debug, Clone, Copy)]

@@ -66,9 +66,9 @@ async fn follow(ledger: &Ledger, steps: &[&str]) {
     let mut known = KnownRepository::default();
     let main = Some("main".to_owned());
     let push = StoredEvent::clone(&ledger.event).with_page(None, main);
-    known.learn(&push, "run", Vec::new(), 0);
+    known.record_push(&push, "run", Vec::new(), 0);
     let started_by = steps.iter().map(|step| format!("workflow_run.{step}"));
-    known.learn_triggers(&push, vec!["CI".to_owned()], started_by.collect());
+    known.record_triggers(&push, vec!["CI".to_owned()], started_by.collect());
     let store = &ledger.recorder.store;
     let write = store.write(move |rows| rows::put_known(rows, &known));
     write.await.unwrap();

@@ -185,7 +185,7 @@ impl LogQuery {
             let end = memchr::memchr(b'\n', &lines[hit.start()..])
                 .map_or(lines.len(), |end| hit.start() + end);
             // In the part before what was skipped.
-            if begin >= from && self.holds(&lines[begin..end]) && !found(begin) {
+            if begin >= from && self.matches(&lines[begin..end]) && !found(begin) {
                 return;
             }
             from = end + 1;
@@ -196,7 +196,7 @@ impl LogQuery {
     }
 
     /// Whether the text of a line holds it, and not its fields or colours only.
-    fn holds(&self, line: &[u8]) -> bool {
+    fn matches(&self, line: &[u8]) -> bool {
         if let Some(only) = &self.only
             && !is_of(line, only)
         {

@@ -105,7 +105,9 @@ fn shows(rows: &mut impl ReadRows, asked: &RunsAsked, run: &RunRecord) -> Result
     // A newer attempt stands for it.
     let is_shown = run.repeated_by.is_none()
         && asked.head_sha.as_ref().is_none_or(|sha| *sha == run.sha)
-        && asked.created.is_none_or(|when| when.holds(run.created_at))
+        && asked
+            .created
+            .is_none_or(|when| when.contains(run.created_at))
         && asked
             .status
             .as_ref()

@@ -135,7 +135,7 @@ mod tests {
         changed.unwrap();
     }
 
-    fn look(store: &Store, open: &mut OpenRuns) -> Vec<String> {
+    fn list_open(store: &Store, open: &mut OpenRuns) -> Vec<String> {
         let looked = store.read_blocking(|rows| open.load(rows, OLDEST));
         looked.unwrap().into_iter().map(|run| run.id).collect()
     }
@@ -150,19 +150,19 @@ mod tests {
         put(&store, "4", 2 * hour, Some(hour));
         put(&store, "6", 2000, None);
         let mut open = OpenRuns::default();
-        assert_eq!(look(&store, &mut open), ["2", "3", "6"]);
+        assert_eq!(list_open(&store, &mut open), ["2", "3", "6"]);
         // What was made lately is looked at again, as it may be stored out of order.
         assert_eq!(open.last.as_deref(), Some("4"));
         assert_eq!(open.open, ["2", "3"].map(str::to_owned).into());
         put(&store, "5", 3000, None);
         change(&store, "2", hour);
         change(&store, "6", 10);
-        assert_eq!(look(&store, &mut open), ["3", "5", "6"]);
+        assert_eq!(list_open(&store, &mut open), ["3", "5", "6"]);
         assert_eq!(open.open, ["3"].map(str::to_owned).into());
         // One that was forgotten is no open one.
         let gone = store.write_blocking(|rows| crate::rows::forget(rows, "3"));
         gone.unwrap();
-        assert_eq!(look(&store, &mut open), ["5", "6"]);
+        assert_eq!(list_open(&store, &mut open), ["5", "6"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::active_run::ActiveRun;
-use super::group_turn::enter_group;
+use super::group_turn::acquire_group;
 use super::parked::{HeldPlaces, ParkedRun};
 use super::plan::{PlannedRun, prepare};
 use super::run_end;
@@ -147,7 +147,7 @@ async fn prepare_checkout(
         Some(ticket) => Some(Some(ticket)),
         None => {
             let group = planned.plan.concurrency.as_ref();
-            enter_group(services, ledger, group, &signals.cancel).await
+            acquire_group(services, ledger, group, &signals.cancel).await
         }
     };
     services.arrivals.remove(&ledger.record.id);

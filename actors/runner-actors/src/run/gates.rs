@@ -148,7 +148,7 @@ impl ActiveRun {
         let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
         let held = self.held.iter().position(is_it);
         let held = held.map(|at| self.held.swap_remove(at));
-        if let Some(copy) = held.or_else(|| self.leave_line(job, instance)) {
+        if let Some(copy) = held.or_else(|| self.dequeue(job, instance)) {
             send(
                 reports,
                 copy.index,

@@ -16,7 +16,7 @@ use crate::log::LineKind;
 
 /// The run's turn in its concurrency group, where it has one; `None`: the run waits for it, or has
 /// ended.
-pub(super) async fn enter_group(
+pub(super) async fn acquire_group(
     services: &RunServices,
     ledger: &mut Ledger,
     group: Option<&ConcurrencyGroup>,

@@ -129,7 +129,7 @@ mod tests {
         })
     }
 
-    fn of(machines: &[(String, MachineType)], label: &str) -> Option<MachineChoice> {
+    fn choice_for(machines: &[(String, MachineType)], label: &str) -> Option<MachineChoice> {
         choose(machines, &[label.to_owned()], None, Forge::GitHub)
     }
 
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn i17_another_architecture_is_had_only_where_it_is_configured() {
         let mut machines = vec![("default".to_owned(), vm("a"))];
-        assert_eq!(of(&machines, "ubuntu-24.04-arm"), None);
+        assert_eq!(choice_for(&machines, "ubuntu-24.04-arm"), None);
         machines.push(("ubuntu-24.04-arm".to_owned(), vm("b")));
-        let found = of(&machines, "ubuntu-24.04-arm").unwrap();
+        let found = choice_for(&machines, "ubuntu-24.04-arm").unwrap();
         assert_eq!(found.machine.vm.image, "b".parse().ok());
     }
 
@@ -178,10 +178,10 @@ mod tests {
     fn i17_another_system_is_had_only_where_it_is_configured() {
         let mut machines = vec![("default".to_owned(), vm("a"))];
         for label in ["windows-latest", "macOS", "macos-14"] {
-            assert_eq!(of(&machines, label), None, "{label}");
+            assert_eq!(choice_for(&machines, label), None, "{label}");
         }
         machines.push(("windows-latest".to_owned(), vm("b")));
-        let found = of(&machines, "Windows-latest").unwrap();
+        let found = choice_for(&machines, "Windows-latest").unwrap();
         assert_eq!(found.machine.vm.image, "b".parse().ok());
     }
 
@@ -191,14 +191,14 @@ mod tests {
             ("Ubuntu-latest".to_owned(), vm("a")),
             ("gpu".to_owned(), vm("b")),
         ];
-        let image = |machines: &[_], label: &str| of(machines, label)?.machine.vm.image;
+        let image = |machines: &[_], label: &str| choice_for(machines, label)?.machine.vm.image;
         assert_eq!(image(&machines, "ubuntu-latest"), "a".parse().ok());
         assert_eq!(image(&machines, "other"), None);
         machines.push(("default".to_owned(), vm("c")));
         assert_eq!(image(&machines, "other"), "c".parse().ok());
         // What the operator has said is not replaced.
-        assert_eq!(of(&machines, "ubuntu-latest").unwrap().hosted, None);
-        assert_eq!(of(&machines, "ubuntu-24.04").unwrap().hosted, None);
+        assert_eq!(choice_for(&machines, "ubuntu-latest").unwrap().hosted, None);
+        assert_eq!(choice_for(&machines, "ubuntu-24.04").unwrap().hosted, None);
     }
 
     #[test]
@@ -208,25 +208,25 @@ mod tests {
             ..NewVm::default()
         });
         let machines = [("default".to_owned(), small.clone())];
-        let choice = of(&machines, "ubuntu-22.04").unwrap();
+        let choice = choice_for(&machines, "ubuntu-22.04").unwrap();
         assert_eq!(choice.machine, small);
         let hosted = choice.hosted.unwrap().vm;
         assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
         assert_eq!((hosted.mem_mib, hosted.disk_mib), (None, Some(500)));
-        assert_eq!(of(&machines, "self-hosted").unwrap().hosted, None);
+        assert_eq!(choice_for(&machines, "self-hosted").unwrap().hosted, None);
     }
 
     #[test]
     fn i17_the_labels_of_forges_ask_for_the_full_image_there() {
         let mut machines = vec![("default".to_owned(), MachineType::default())];
-        let of = |machines: &[_], label: &str| {
+        let chosen = |machines: &[_], label: &str| {
             choose(machines, &[label.to_owned()], None, Forge::Forgejo).unwrap()
         };
-        let hosted = of(&machines, "docker").hosted.unwrap().vm;
+        let hosted = chosen(&machines, "docker").hosted.unwrap().vm;
         assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
-        assert_eq!(of(&machines, "self-hosted").hosted, None);
+        assert_eq!(chosen(&machines, "self-hosted").hosted, None);
         // What the operator has said is not replaced.
         machines.push(("docker".to_owned(), MachineType::default()));
-        assert_eq!(of(&machines, "docker").hosted, None);
+        assert_eq!(chosen(&machines, "docker").hosted, None);
     }
 }

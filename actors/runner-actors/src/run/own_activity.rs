@@ -12,10 +12,10 @@ use runner_core::state::RunState;
 use store::{ReadTxn, StoreError};
 
 use super::services::RunServices;
-use crate::called::{self, NotedEvent};
+use crate::api_changes::{self, NotedEvent};
 use crate::clock::now_ms;
 use crate::ledger::Ledger;
-use crate::pushed;
+use crate::token_pushes;
 
 /// How often it is looked whether a call was answered.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -70,7 +70,7 @@ async fn account(services: &RunServices) -> Account {
                 ForgeError::Permanent {
                     kind: Refusal::Forbidden,
                     ..
-                } => Account::App(read(services, |rows| called::app(rows)).await),
+                } => Account::App(read(services, |rows| api_changes::app(rows)).await),
                 _ => Account::Unknown,
             }
         }
@@ -90,7 +90,7 @@ async fn caused_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
     let repository = ledger.event.repository.clone();
     let asked = Arc::clone(&event);
     let pushed = read(services, move |rows| {
-        pushed::caused(rows, &repository, &asked, now_ms())
+        token_pushes::caused(rows, &repository, &asked, now_ms())
     });
     pushed.await || caused_by_call(services, ledger, &event).await
 }
@@ -102,7 +102,10 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
     let reason = ledger.record.reason.clone();
     loop {
         let repository = ledger.event.repository.clone();
-        let calls = read(services, move |rows| called::list_calls(rows, &repository)).await;
+        let calls = read(services, move |rows| {
+            api_changes::list_calls(rows, &repository)
+        })
+        .await;
         if !event.compared(|event| concerns_calls(&calls, event)) {
             ledger.record.reason = reason;
             return false;
@@ -115,7 +118,7 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
             CallVerdict::Wait => log_waiting(ledger).await,
             verdict => {
                 if let Account::App(login) = account {
-                    learn_app(services, &calls, event, login.as_deref()).await;
+                    record_app_of(services, &calls, event, login.as_deref()).await;
                 }
                 ledger.record.reason = reason;
                 return verdict == CallVerdict::Caused;
@@ -135,7 +138,7 @@ fn verdict(calls: &[NotedCall], event: &NotedEvent, account: &Account) -> CallVe
 }
 
 /// Remembers which app the token is of, where the event tells it.
-async fn learn_app(
+async fn record_app_of(
     services: &RunServices,
     calls: &[NotedCall],
     event: &NotedEvent,
@@ -146,7 +149,7 @@ async fn learn_app(
         return;
     };
     let store = &services.recorder.store;
-    let learnt = store.write(move |rows| called::learn_app(rows, &login));
+    let learnt = store.write(move |rows| api_changes::record_app(rows, &login));
     // The next push tells it again.
     if let Err(error) = learnt.await {
         tracing::debug!(event = "run.app_not_noted", %error, "it is not noted which app the runner's token is of");

@@ -12,11 +12,11 @@ use runner_core::workflow::Workflow;
 use tokio::sync::watch;
 
 use super::approval::admit;
+use super::defaults;
 use super::head::resolve_head;
 use super::own_activity::own_activity;
 use super::services::RunServices;
 use super::signals::{before_jobs, unless_cancelled};
-use super::usual;
 use crate::job::ProjectTests;
 use crate::job_graph;
 use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
@@ -51,7 +51,11 @@ struct PlanWork {
 
 impl PlanWork {
     /// What comes of work; `None`: the run was ended before it was done.
-    async fn of<T>(&mut self, ledger: &mut Ledger, work: impl Future<Output = T>) -> Option<T> {
+    async fn until_ended<T>(
+        &mut self,
+        ledger: &mut Ledger,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
         match unless_cancelled(&mut self.cancelled, work).await {
             Ok(done) => Some(done),
             Err(reason) => {
@@ -90,7 +94,7 @@ pub(super) async fn prepare(
     ledger.record.reason = None;
     let (source, event, mut candidates) = fetch(services, ledger, &mut reading).await?;
     let source = Arc::new(source);
-    learn(services, ledger, &candidates).await;
+    record_push(services, ledger, &candidates).await;
     let names: Vec<Option<String>> = candidates.iter().map(|one| one.name.clone()).collect();
     if let Some(only) = ledger.record.workflow_file.as_deref() {
         candidates.retain(|candidate| candidate.file == only);
@@ -111,7 +115,7 @@ pub(super) async fn prepare(
         ledger.end(RunState::Failed, Some(reason)).await;
         return None;
     }
-    usual::settle(&services.settings, &ledger.event, &mut workflow);
+    defaults::settle(&services.settings, &ledger.event, &mut workflow);
     let facts = facts(services, ledger, &workflow).await;
     let mut base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let inputs = base.get(Context::Inputs);
@@ -119,7 +123,7 @@ pub(super) async fn prepare(
     base.set(Context::Github, context::github(&event, &facts, None));
     let name = with_unique_names(&workflow, &names);
     let planned = plan_beside(services, workflow, (&base, &event), &source);
-    let (plan, tests) = match reading.of(ledger, planned).await? {
+    let (plan, tests) = match reading.until_ended(ledger, planned).await? {
         Ok(planned) => planned,
         Err(reason) => {
             ledger.end(RunState::Failed, Some(reason)).await;
@@ -220,7 +224,7 @@ async fn fetch(
         let candidates = source.candidates(&mut context)?;
         Ok::<_, SourceError>((source, context, candidates))
     });
-    match reading.of(ledger, fetched).await? {
+    match reading.until_ended(ledger, fetched).await? {
         Ok(Ok(fetched)) => {
             record_merge(ledger, &fetched.0).await;
             Some(fetched)
@@ -262,7 +266,7 @@ async fn record_merge(ledger: &mut Ledger, source: &Source) {
 }
 
 /// What a push says of its repository is kept: for runs that the clock or somebody starts.
-async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]) {
+async fn record_push(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]) {
     let event = Arc::clone(&ledger.event);
     // Taken up again before it got this far, it teaches now; one that is older than what is known
     // teaches nothing.
@@ -288,8 +292,8 @@ async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]
     let (run, now_ms) = (ledger.record.id.clone(), services.settings.schedules.now_ms);
     let stored = ledger.recorder.store.write(move |rows| {
         let mut known = rows::load_repository(rows, &event.repository)?.unwrap_or_default();
-        known.learn(&event, &run, planned, now_ms());
-        known.learn_triggers(&event, followed, started_by);
+        known.record_push(&event, &run, planned, now_ms());
+        known.record_triggers(&event, followed, started_by);
         rows::put_known(rows, &known)
     });
     if let Err(error) = stored.await {
@@ -383,7 +387,7 @@ async fn ask_model(
     let bytes = source.read(&workflow.file).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let checked = model_check::check(&server, workflow, &text);
-    match reading.of(ledger, checked).await? {
+    match reading.until_ended(ledger, checked).await? {
         Ok(notes) => {
             for line in notes.iter().flat_map(model_check::log_lines) {
                 ledger.log_line(LineKind::Info, &line).await;

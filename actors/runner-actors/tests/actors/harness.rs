@@ -89,7 +89,7 @@ impl Site {
                 http: true,
                 file: true,
             },
-            vm_hosts: vec![VmHostSettings::only(
+            vm_hosts: vec![VmHostSettings::single(
                 self.vmm.url().parse().unwrap(),
                 Some(Secret::new("vmm-token-0123456789".to_owned())),
             )],

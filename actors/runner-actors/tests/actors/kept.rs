@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_clients::vmm::TerminalSize;
 use runner_actors::{KeepSettings, VmHostSettings};
-use runner_core::keep::{KeepLimits, SnapshotLimits};
+use runner_core::retention::{KeepLimits, SnapshotLimits};
 use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
 
 use crate::harness::{REPOSITORY, Site, wait_until};
@@ -93,7 +93,7 @@ async fn i18_a_kept_vm_is_given_back_where_it_is_once_its_host_has_another_addre
     let vm = vm.unwrap();
     let elsewhere = VmHostSettings {
         name: host.unwrap(),
-        ..VmHostSettings::only(moved.url().parse().unwrap(), None)
+        ..VmHostSettings::single(moved.url().parse().unwrap(), None)
     };
     runner.view.vm_hosts().renew(&[elsewhere]).unwrap();
     moved.add_vm(&vm, "somebody");

@@ -35,7 +35,7 @@ async fn i18_a_lost_job_s_vm_is_not_looked_for_at_another_address_of_its_host() 
     moved.add_vm(&vm, "somebody");
     let at_another_address = |settings: &mut RunnerSettings| {
         let url = moved.url().parse().unwrap();
-        settings.vm_hosts = vec![VmHostSettings::only(url, None)];
+        settings.vm_hosts = vec![VmHostSettings::single(url, None)];
     };
     let runner = site.start_with(at_another_address).await;
     let record = runner.ended(&run).await;

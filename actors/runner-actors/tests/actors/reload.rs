@@ -29,7 +29,7 @@ async fn i18_hosts_are_added_and_removed_and_jobs_run_to_their_ends() {
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("default"));
     let east_settings = VmHostSettings {
         name: "east".to_owned(),
-        ..VmHostSettings::only(east.url().parse().unwrap(), None)
+        ..VmHostSettings::single(east.url().parse().unwrap(), None)
     };
     hosts.renew(std::slice::from_ref(&east_settings)).unwrap();
     let run = runner.run(&site, WORKFLOW).await;

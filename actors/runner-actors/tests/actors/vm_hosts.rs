@@ -309,7 +309,7 @@ async fn i18_a_host_that_says_nothing_holds_up_no_garbage_collection() {
         .start_with(|settings| {
             let host = VmHostSettings {
                 name: "silent".to_owned(),
-                ..VmHostSettings::only(url.parse().unwrap(), None)
+                ..VmHostSettings::single(url.parse().unwrap(), None)
             };
             settings.vm_hosts.insert(0, host);
         })

@@ -141,7 +141,7 @@ impl CausingCall {
     }
 
     /// With what is known of a pull request before it is brought up to date with its base.
-    pub fn learn_head(&mut self, pull: &Value, repository: &str) {
+    pub fn with_head(&mut self, pull: &Value, repository: &str) {
         let text = |path: &str| pull.pointer(path).and_then(Value::as_str);
         let (Some(branch), Some(sha)) = (text("/head/ref"), text("/head/sha")) else {
             return;

@@ -163,7 +163,7 @@ mod tests {
 
     const TYPE: &str = "multipart/form-data; boundary=xyz";
 
-    fn looked(body: &str, piece: usize) -> Result<(), &'static str> {
+    fn check_in_pieces(body: &str, piece: usize) -> Result<(), &'static str> {
         let mut guard = FormGuard::for_content_type(TYPE).unwrap().unwrap();
         body.as_bytes()
             .chunks(piece)
@@ -187,7 +187,7 @@ mod tests {
             ),
         ] {
             for piece in [1, 7, 4096] {
-                assert_eq!(looked(&body, piece), Ok(()), "{body}");
+                assert_eq!(check_in_pieces(&body, piece), Ok(()), "{body}");
             }
         }
         for disposition in [
@@ -206,10 +206,10 @@ mod tests {
         ] {
             let body = format!("{file}{}--xyz--\r\n", field(disposition));
             for piece in [1, 7, 4096] {
-                assert!(looked(&body, piece).is_err(), "{body}");
+                assert!(check_in_pieces(&body, piece).is_err(), "{body}");
             }
         }
-        assert!(looked(&format!("--xyz\r\n{}", "x".repeat(10_000)), 999).is_err());
+        assert!(check_in_pieces(&format!("--xyz\r\n{}", "x".repeat(10_000)), 999).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod answers;
 mod body;
 mod call;
-mod caused;
+mod call_events;
 mod downloads;
 mod effects;
 mod endpoints;
@@ -29,7 +29,7 @@ mod workflow_calls;
 pub use answers::{ShownAnswer, filter_answer, is_of_releases};
 pub use body::{checked_body, is_address_key};
 pub use call::{ForgeCall, PullCheck, decide};
-pub use caused::{
+pub use call_events::{
     CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
     is_caused_by_call,
 };

@@ -119,7 +119,7 @@ impl CreatedFilter {
 
     /// Whether a run is within it that was made then, in milliseconds since the Unix epoch.
     #[must_use]
-    pub fn holds(&self, at_ms: u64) -> bool {
+    pub fn contains(&self, at_ms: u64) -> bool {
         let at = i64::try_from(at_ms).unwrap_or(i64::MAX);
         self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
     }
@@ -208,7 +208,7 @@ mod tests {
             (">", None),
             ("99999-99-99", None),
         ] {
-            let found = CreatedFilter::parse(text).map(|filter| filter.holds(noon));
+            let found = CreatedFilter::parse(text).map(|filter| filter.contains(noon));
             assert_eq!(found, expected, "{text}");
         }
     }

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn of(call: &str, body: &Value) -> Result<Option<CommitTarget>, CallRefusal> {
+    fn target_of(call: &str, body: &Value) -> Result<Option<CommitTarget>, CallRefusal> {
         let (method, path) = call.split_once(' ').unwrap();
         CommitTarget::parse(method, &format!("/repos/acme/rocket/{path}"), body)
     }
@@ -201,7 +201,7 @@ mod tests {
             ("DELETE git/refs/heads/x", Value::Null, Ok(None)),
             ("POST issues", json!({"sha": sha}), Ok(None)),
         ] {
-            let found = of(call, &body).map(|found| {
+            let found = target_of(call, &body).map(|found| {
                 found.map(|target| match target {
                     CommitTarget::Named(named) => named.name,
                     CommitTarget::Pull(number) => format!("pull {number}"),
@@ -224,7 +224,7 @@ mod tests {
             ),
             ("PUT pulls/x/merge", json!({})),
         ] {
-            assert!(of(call, &body).is_err(), "{call}");
+            assert!(target_of(call, &body).is_err(), "{call}");
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
     fn i17_a_commit_is_named_to_the_forge_by_its_id() {
         let id = "2".repeat(40);
         let fixed = |call, mut body: Value, id: Option<&str>| {
-            let Ok(Some(CommitTarget::Named(named))) = of(call, &body) else {
+            let Ok(Some(CommitTarget::Named(named))) = target_of(call, &body) else {
                 panic!("{call}");
             };
             named.fix(&mut body, id);

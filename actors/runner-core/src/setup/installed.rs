@@ -228,7 +228,7 @@ impl InstalledTool {
     /// Whether it is what is wanted, but for the lines before it.
     fn satisfies(&self, wanted: &VersionRequirement) -> bool {
         wanted.build() == self.python_build()
-            && wanted.holds(&self.says)
+            && wanted.is_met_by(&self.says)
             && self
                 .pypy_says()
                 .is_none_or(|says| wanted.holds_of_pypy(says))

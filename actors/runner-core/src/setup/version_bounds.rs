@@ -162,7 +162,7 @@ impl VersionBound {
     }
 
     /// Whether a version is right.
-    pub(super) fn holds(&self, found: &[u64]) -> bool {
+    pub(super) fn matches(&self, found: &[u64]) -> bool {
         let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
         // As far as it was written.
         let order = (0..self.parts.len())

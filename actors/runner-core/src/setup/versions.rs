@@ -94,7 +94,7 @@ impl VersionRequirement {
     /// Whether it is PyPy's own version that is wanted, of what it says of itself.
     pub(super) fn holds_of_pypy(&self, says: &str) -> bool {
         let found = version_in(says).unwrap_or_default();
-        self.pypy.iter().all(|bound| bound.holds(&found))
+        self.pypy.iter().all(|bound| bound.matches(&found))
     }
 
     /// Whether it means another release tomorrow, `latest`: the image has the one that it has.
@@ -116,7 +116,7 @@ impl VersionRequirement {
 
     /// Whether a tool that says this of itself (`v18.19.0`, `Python 3.11.2`, …) is what is wanted.
     #[must_use]
-    pub fn holds(&self, output: &str) -> bool {
+    pub fn is_met_by(&self, output: &str) -> bool {
         if let Some(channel) = self.channel {
             let is = |word: &str| output.contains(word);
             let found = if is("nightly") {
@@ -138,7 +138,7 @@ impl VersionRequirement {
         if self.long_term.is_some_and(|wanted| wanted != is_even) {
             return false;
         }
-        let holds = |bounds: &Vec<VersionBound>| bounds.iter().all(|bound| bound.holds(&found));
+        let holds = |bounds: &Vec<VersionBound>| bounds.iter().all(|bound| bound.matches(&found));
         self.either.is_empty() || self.either.iter().any(holds)
     }
 }

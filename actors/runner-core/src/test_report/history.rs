@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn of(job: &str, run: TestRun) -> ((String, String), (String, String), TestRun) {
+    fn test_run(job: &str, run: TestRun) -> ((String, String), (String, String), TestRun) {
         let text = |text: &str| text.to_owned();
         ((text("ci.yml"), text(job)), (text("s"), text("t")), run)
     }
@@ -183,12 +183,12 @@ mod tests {
     fn i17_flaky_is_both_on_one_commit_in_one_job() {
         use TestOutcome::{Error, Failed, Passed, Skipped};
         let runs = [
-            of("a", run(6, "c", Failed)),
-            of("b", run(6, "c", Passed)),
-            of("a", run(5, "b", Passed)),
-            of("a", run(4, "b", Error)),
-            of("a", run(3, "a", Skipped)),
-            of("a", run(2, "a", Failed)),
+            test_run("a", run(6, "c", Failed)),
+            test_run("b", run(6, "c", Passed)),
+            test_run("a", run(5, "b", Passed)),
+            test_run("a", run(4, "b", Error)),
+            test_run("a", run(3, "a", Skipped)),
+            test_run("a", run(2, "a", Failed)),
         ];
         let all = histories(runs);
         assert_eq!(all.len(), 2, "another job is another test");
@@ -212,6 +212,6 @@ mod tests {
         assert!(all[1].flaky_on().is_empty());
         let mut both = run(1, "x", Passed);
         both.flaky = true;
-        assert_eq!(histories([of("a", both)])[0].flaky_on(), ["x"]);
+        assert_eq!(histories([test_run("a", both)])[0].flaky_on(), ["x"]);
     }
 }

@@ -8,7 +8,7 @@ use super::implicit_group::IMPLICIT_GROUP;
 use super::reader::Reader;
 use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
 use crate::expr::{Key, Template};
-use crate::lost::{RERUN_VARIABLE, parse_reruns};
+use crate::lost_jobs::{RERUN_VARIABLE, parse_reruns};
 use crate::yaml::{Entry, Node, NodeData};
 
 /// `env`: names and values, or one expression.

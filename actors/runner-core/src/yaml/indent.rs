@@ -44,7 +44,7 @@ impl IndentCorrections {
     }
 
     /// Whether the text should be read again, since the lines that the error is about were moved.
-    pub(super) fn mend(&mut self, text: &str, error: &ScanError) -> bool {
+    pub(super) fn repair(&mut self, text: &str, error: &ScanError) -> bool {
         let line = error.marker().line().saturating_sub(1);
         let more = match error.info() {
             // Outside of brackets and braces less indentation ends a block: this is said inside

@@ -37,7 +37,7 @@ pub(crate) fn load(source: &SourceText, merge: MergeKeys) -> Result<Document, Lo
             Err(LoadFailure::Here(error)) => return Err(error),
             Err(LoadFailure::Syntax(error)) => {
                 let wrong = loader.wrong_syntax(&error);
-                if !moved.mend(source.text(), &error) {
+                if !moved.repair(source.text(), &error) {
                     return Err(wrong);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use runner_core::shares::Shares;
+use runner_core::fair_share::Shares;
 
 const LENDS: Shares = Shares {
     total: 8,

@@ -85,7 +85,7 @@ impl Conversations {
     /// # Errors
     /// There is none of that name, or it cannot be read.
     pub fn get(&self, id: &str) -> Result<Conversation, ChatFailure> {
-        let unknown = || ChatFailure::UnknownConversation(shown(id));
+        let unknown = || ChatFailure::UnknownConversation(display_id(id));
         if !is_id(id) {
             return Err(unknown());
         }
@@ -104,7 +104,7 @@ impl Conversations {
     pub fn delete(&self, id: &str) -> Result<(), ChatFailure> {
         let _alone = self.adding.lock();
         if !is_id(id) || self.state.get(HEADS, id.as_bytes())?.is_none() {
-            return Err(ChatFailure::UnknownConversation(shown(id)));
+            return Err(ChatFailure::UnknownConversation(display_id(id)));
         }
         self.state.batch(&removal(id.as_bytes()))?;
         Ok(())
@@ -169,7 +169,7 @@ fn is_id(id: &str) -> bool {
 }
 
 /// A name that may be anything, for an error.
-fn shown(id: &str) -> String {
+fn display_id(id: &str) -> String {
     format!("{:?}", id.chars().take(80).collect::<String>())
 }
 

@@ -10,6 +10,7 @@
 //! of the text; both say so (`"provider": "extractive"`). A model that fails is an error, never an
 //! answer of another kind.
 
+mod chat_answer;
 mod context;
 mod conversations;
 mod failure;
@@ -19,7 +20,6 @@ mod service;
 mod settings;
 mod summaries;
 mod summary_cache;
-mod talk;
 
 pub use conversations::{Conversations, MAX_CONVERSATIONS, MAX_MESSAGES};
 pub use failure::ChatFailure;

@@ -36,7 +36,7 @@ enum ModelLocation {
 
 impl ModelChoice {
     /// The model of a role, if it has one.
-    pub(crate) fn of(extra: &Extra) -> Option<Self> {
+    pub(crate) fn from_extra(extra: &Extra) -> Option<Self> {
         Some(match extra.language_model()? {
             LanguageModel::Local { base_url, model } => Self {
                 provider: "localllm",
@@ -122,7 +122,7 @@ impl Models {
     }
 
     /// Another server may answer at this address next time.
-    pub(crate) fn forget(&self, choice: &ModelChoice) {
+    pub(crate) fn remove(&self, choice: &ModelChoice) {
         if let ModelLocation::Local(base) = &choice.place {
             self.protocols.borrow_mut().remove(base.as_str());
         }
@@ -133,7 +133,7 @@ impl Models {
         if let Some(protocol) = known {
             return Ok(protocol);
         }
-        let protocol = LlmProtocol::of_server(&self.configured, base).await?;
+        let protocol = LlmProtocol::detect(&self.configured, base).await?;
         let mut protocols = self.protocols.borrow_mut();
         if protocols.len() >= MAX_SERVERS {
             protocols.clear();

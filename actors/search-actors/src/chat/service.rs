@@ -17,7 +17,7 @@ use super::messages::{AnswerChat, Summarise};
 use super::model::Models;
 use super::settings::ChatParts;
 use super::summary_cache::SummaryCache;
-use super::{summaries, talk};
+use super::{chat_answer, summaries};
 
 /// The actor.
 pub struct ChatService {
@@ -62,7 +62,7 @@ impl Handler<AnswerChat> for ChatService {
             tokio::select! {
                 biased;
                 () = left.closed() => Err(ChatFailure::Left),
-                answer = talk::answer(&context, talk.params, &talk.pieces) => answer,
+                answer = chat_answer::answer(&context, talk.params, &talk.pieces) => answer,
             }
         };
         Box::pin(answer.into_actor(self).map(|answer, _, _| {

@@ -22,7 +22,7 @@ pub(crate) async fn answer(
     let entry = role_set
         .role(name)
         .ok_or_else(|| role_set.unknown_role(name))?;
-    let choice = ModelChoice::of(&entry.role.extra);
+    let choice = ModelChoice::from_extra(&entry.role.extra);
     let (text, citations) = text(context, &params).await?;
     let most = params.max_chars;
     let key = key(&text, most, choice.as_ref());
@@ -32,11 +32,11 @@ pub(crate) async fn answer(
     let summary = match (kept, &choice) {
         (Some(kept), _) => kept,
         (None, None) => run_blocking(move || summarize(&text, most)).await?,
-        (None, Some(choice)) => by_model(context, choice, &text, most).await?,
+        (None, Some(choice)) => summarize_by_model(context, choice, &text, most).await?,
     };
     if !cached {
         let (summaries, made) = (context.summaries.clone(), summary.clone());
-        run_blocking(move || summaries.put(&key, &made)).await??;
+        run_blocking(move || summaries.insert(&key, &made)).await??;
     }
     Ok(SummaryAnswer {
         status: "success".to_owned(),
@@ -89,7 +89,7 @@ fn key(text: &str, most: usize, choice: Option<&ModelChoice>) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-async fn by_model(
+async fn summarize_by_model(
     context: &ChatContext,
     choice: &ModelChoice,
     text: &str,
@@ -109,7 +109,7 @@ async fn by_model(
             first.as_secs()
         )))
     });
-    let reply = reply.inspect_err(|_| context.models.forget(choice))?;
+    let reply = reply.inspect_err(|_| context.models.remove(choice))?;
     let summary = reply.content.trim();
     if summary.is_empty() {
         return Err(LlmError::BadReply("it wrote no summary".to_owned()).into());

@@ -33,7 +33,7 @@ impl SummaryCache {
         Ok(kept.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    pub(super) fn put(&self, key: &[u8; 32], summary: &str) -> Result<(), ChatFailure> {
+    pub(super) fn insert(&self, key: &[u8; 32], summary: &str) -> Result<(), ChatFailure> {
         let mut changes = Vec::new();
         if key[0] < COUNTED_BELOW && self.state.size(NAMESPACE)?.entries > MAX_SUMMARIES {
             let first = self.state.scan(NAMESPACE, b"", None, EVICTED_AT_ONCE)?;

@@ -2,7 +2,7 @@
 
 use search_engine::index::{DocumentRecord, IndexError, IndexSnapshot};
 
-use super::known::ContentHash;
+use super::known_documents::ContentHash;
 
 /// A document of the index.
 pub(super) struct IndexedDocument {

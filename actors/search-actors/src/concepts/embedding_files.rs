@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use search_graph_engine::embedding::{EmbeddedContent, EmbeddingFile};
 
 use super::files::ConceptFiles;
-use super::known::ContentHash;
+use super::known_documents::ContentHash;
 
 /// What the names of the files begin with.
 const PREFIX: &str = "embeddings-";

@@ -13,7 +13,7 @@ use super::documents::IndexedDocument;
 use super::embedding_files::{self, KeptFile};
 use super::error::ConceptError;
 use super::files::ConceptFiles;
-use super::known::ContentHash;
+use super::known_documents::ContentHash;
 use super::models::Model;
 use super::passage_cache::PassageCache;
 
@@ -31,7 +31,7 @@ pub(super) struct MadeEmbedding {
 }
 
 impl MadeEmbedding {
-    fn of(made: EmbeddedContent, file: Option<usize>) -> Self {
+    fn new(made: EmbeddedContent, file: Option<usize>) -> Self {
         let digests = made.passages.iter().map(|passage| passage.digest).collect();
         let passages = made.passages.into_iter().map(|passage| passage.embedding);
         Self {
@@ -111,12 +111,12 @@ impl EmbeddingStore {
     }
 
     /// Those of which all passages are embedded that are to be.
-    pub(super) fn whole(&self) -> u64 {
+    pub(super) fn complete_count(&self) -> u64 {
         self.whole
     }
 
     /// What a content lacks.
-    pub(super) fn lacks(&self, hash: &ContentHash) -> Lack {
+    pub(super) fn missing_part(&self, hash: &ContentHash) -> Lack {
         match self.by_hash.get(hash) {
             None => Lack::All,
             Some(made) if made.embedding.is_whole() => Lack::Nothing,
@@ -136,7 +136,7 @@ impl EmbeddingStore {
         self.by_hash.retain(|hash, made| {
             let stays = listed.contains(hash);
             if !stays {
-                former.remember(made.passages());
+                former.insert(made.passages());
             }
             stays
         });
@@ -158,7 +158,7 @@ impl EmbeddingStore {
         pause
     }
 
-    pub(super) fn works(&mut self) {
+    pub(super) fn clear_failure(&mut self) {
         self.failures = 0;
         self.retry_at = None;
     }
@@ -175,10 +175,10 @@ impl EmbeddingStore {
     }
 
     /// Puts what was made of a content.
-    pub(super) fn put(&mut self, made: EmbeddedContent) {
+    pub(super) fn insert(&mut self, made: EmbeddedContent) {
         let hash = made.hash;
         self.whole += u64::from(made.is_whole);
-        let former = self.by_hash.insert(hash, MadeEmbedding::of(made, None));
+        let former = self.by_hash.insert(hash, MadeEmbedding::new(made, None));
         let was_whole = former.is_some_and(|former| former.embedding.is_whole());
         self.whole -= u64::from(was_whole);
         self.unsaved = true;
@@ -186,7 +186,7 @@ impl EmbeddingStore {
     }
 
     /// Everything is to be made anew, by a model of another width.
-    pub(super) fn forget(&mut self, width: usize) {
+    pub(super) fn reset(&mut self, width: usize) {
         self.by_hash.clear();
         self.former.clear();
         self.whole = 0;
@@ -205,7 +205,7 @@ impl EmbeddingStore {
                 Some(made) => {
                     code += usize::from(made.kind == ContentKind::Code);
                     complete &= made.embedding.is_whole();
-                    index.put(&listed.key, made.embedding.clone());
+                    index.insert(&listed.key, made.embedding.clone());
                 }
                 None => complete = false,
             }
@@ -216,7 +216,7 @@ impl EmbeddingStore {
             ContentKind::Prose
         };
         SourceEmbeddings {
-            by: model.by(),
+            by: model.embedded_by(),
             kind,
             width: self.width,
             index,
@@ -228,7 +228,7 @@ impl EmbeddingStore {
     /// files, which are removed then.
     pub(super) fn save(&mut self, saved: &ConceptFiles) -> Result<(), ConceptError> {
         match self.model.as_ref().filter(|_| self.unsaved) {
-            Some(model) => self.save_as(saved, &model.by().id()),
+            Some(model) => self.save_as(saved, &model.embedded_by().id()),
             None => Ok(()),
         }
     }
@@ -252,7 +252,7 @@ impl EmbeddingStore {
             saved.write::<ConceptError>(&name, |output| {
                 Ok(EmbeddingFile::write(output, id, width, &contents)?)
             })?;
-            self.go_on_with(saved, name, contents.len());
+            self.use_saved(saved, name, contents.len());
         }
         self.drop_files(places, &rewritten);
         embedding_files::remove_others(saved, &self.files);
@@ -261,13 +261,13 @@ impl EmbeddingStore {
     }
 
     /// Uses what lies in a file that was just written: it needs no room on the heap.
-    fn go_on_with(&mut self, saved: &ConceptFiles, name: String, contents: usize) {
+    fn use_saved(&mut self, saved: &ConceptFiles, name: String, contents: usize) {
         let place = Some(self.files.len());
         // What is in memory is as good where it cannot be mapped; it is written again then.
         if let Ok(file) = EmbeddingFile::open(&saved.path(&name)) {
             for made in file.contents() {
                 let hash = made.hash;
-                self.by_hash.insert(hash, MadeEmbedding::of(made, place));
+                self.by_hash.insert(hash, MadeEmbedding::new(made, place));
             }
         }
         self.files.push(KeptFile { name, contents });
@@ -299,7 +299,7 @@ impl EmbeddingStore {
         self.has_others = read.has_others;
         let contents = read.by_hash.into_iter();
         let made =
-            contents.map(|(hash, (place, made))| (hash, MadeEmbedding::of(made, Some(place))));
+            contents.map(|(hash, (place, made))| (hash, MadeEmbedding::new(made, Some(place))));
         self.by_hash = made.collect();
         self.count_whole();
     }
@@ -345,7 +345,7 @@ mod tests {
         let mut store = loaded(&saved);
         store.width = 2;
         for number in 0..8 {
-            store.put(made(number, ContentKind::Code, 1));
+            store.insert(made(number, ContentKind::Code, 1));
         }
         assert_eq!((store.count(), store.unsaved), (8, true));
         store.save_as(&saved, &MODEL).expect("room");
@@ -353,7 +353,7 @@ mod tests {
         let first = files();
         assert_eq!(first.len(), 1);
         for number in 8..60 {
-            store.put(made(number, ContentKind::Prose, 2));
+            store.insert(made(number, ContentKind::Prose, 2));
             store.save_as(&saved, &MODEL).expect("room");
             assert!(files().len() <= 17, "{number}");
             assert_eq!(loaded(&saved).count(), u64::from(number) + 1);
@@ -370,11 +370,11 @@ mod tests {
             };
             assert_eq!(loaded(&saved).lacks(hash), lack);
         }
-        assert_eq!((store.whole(), loaded(&saved).whole()), (59, 59));
+        assert_eq!((store.complete_count(), loaded(&saved).whole()), (59, 59));
         // What is gone goes from the files when it is much.
         let stays: Vec<ContentHash> = (55..60).map(hash).collect();
         assert_eq!(store.retain(&stays.iter().collect()), 55);
-        assert!(store.former.get(&[20; 16]).is_some() && store.whole() == 5);
+        assert!(store.former.get(&[20; 16]).is_some() && store.complete_count() == 5);
         store.save_as(&saved, &MODEL).expect("room");
         assert!(loaded(&saved).count() < 20);
         // Another model's are told, not used; they go when this one's are kept.

@@ -16,7 +16,7 @@ use search_graph_engine::manifest::Manifest;
 use search_graph_engine::space::ConceptSpace;
 use search_graph_engine::thesaurus::Thesaurus;
 
-use super::known::KnownDocuments;
+use super::known_documents::KnownDocuments;
 
 /// The folder.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl ConceptFiles {
 
     /// What is known, and whether the graph was made with this thesaurus. Nothing where it is
     /// damaged.
-    pub(super) fn known(&self, thesaurus: &Thesaurus) -> (KnownDocuments, bool) {
+    pub(super) fn load_known(&self, thesaurus: &Thesaurus) -> (KnownDocuments, bool) {
         match Manifest::open(&self.path("manifest")).ok().flatten() {
             Some(kept) => (kept.rows.into(), kept.thesaurus == fingerprint(thesaurus)),
             None => (KnownDocuments::default(), false),
@@ -86,7 +86,7 @@ impl ConceptFiles {
     }
 
     /// Begins an empty journal: everything is in the other files.
-    pub(super) fn begin_journal(&self, thesaurus: &Thesaurus) -> io::Result<Journal> {
+    pub(super) fn create_journal(&self, thesaurus: &Thesaurus) -> io::Result<Journal> {
         Journal::create(&self.path("journal"), &self.journal_base(thesaurus))
     }
 

@@ -9,16 +9,16 @@
 //! woken once for many changes, or started again.
 
 mod documents;
-mod duty;
 mod embedding_files;
 mod embedding_store;
 mod error;
 mod files;
-mod known;
+mod known_documents;
 mod models;
 mod passage_cache;
-mod rests;
 mod settings;
+mod tasks;
+mod throttle;
 mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,11 +31,11 @@ use crossbeam_channel::Receiver;
 use search_engine::index::IndexSnapshot;
 
 use crate::source_handle::SourceHandle;
-pub(crate) use duty::ConceptDuty;
 pub(crate) use embedding_files::{embedding_files, is_embeddings};
 pub(crate) use models::LoadedModels;
-pub use rests::LearningRests;
 pub(crate) use settings::ConceptSettings;
+pub(crate) use tasks::ConceptDuty;
+pub use throttle::LearningRests;
 use work::ConceptWorker;
 
 /// The thread; dropping this ends it and waits for that.
@@ -98,7 +98,7 @@ impl Drop for ConceptThread {
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn take_up(
+pub(crate) fn adopt_published(
     handle: &Arc<SourceHandle>,
     settings: &Arc<ConceptSettings>,
     folder: Option<PathBuf>,
@@ -112,7 +112,7 @@ pub(crate) fn take_up(
         woken,
     );
     let worker = match folder {
-        Some(folder) => worker.over(folder),
+        Some(folder) => worker.in_folder(folder),
         None => worker,
     };
     worker

@@ -69,7 +69,7 @@ pub(super) enum Model {
 }
 
 impl Model {
-    pub(super) fn by(&self) -> EmbeddedBy {
+    pub(super) fn embedded_by(&self) -> EmbeddedBy {
         match self {
             Self::Folder(model) => EmbeddedBy::Model(Arc::clone(model)),
             Self::Server(server) => EmbeddedBy::Server(server.endpoint.id()),
@@ -191,13 +191,13 @@ impl ServerModel {
             }
         };
         let runtime = actix_rt::Runtime::new()
-            .map_err(|error| EmbeddingFailure::of_server(error.to_string()))?;
+            .map_err(|error| EmbeddingFailure::from_server(error.to_string()))?;
         runtime.block_on(async {
             tokio::select! {
                 answer = self.service.ask_within(question, TEXTS_TIMEOUT * 2) => {
-                    answer.unwrap_or_else(|error| Err(EmbeddingFailure::of_server(error.to_string())))
+                    answer.unwrap_or_else(|error| Err(EmbeddingFailure::from_server(error.to_string())))
                 }
-                () = ended => Err(EmbeddingFailure::of_server("the server ends")),
+                () = ended => Err(EmbeddingFailure::from_server("the server ends")),
             }
         })
     }

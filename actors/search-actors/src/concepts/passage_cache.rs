@@ -13,7 +13,7 @@ pub(super) struct PassageCache(FxHashMap<TextDigest, Embedding>);
 
 impl PassageCache {
     /// Remembers passages; those beyond the bound are embedded again.
-    pub(super) fn remember(&mut self, passages: impl IntoIterator<Item = EmbeddedPassage>) {
+    pub(super) fn insert(&mut self, passages: impl IntoIterator<Item = EmbeddedPassage>) {
         for passage in passages {
             if self.0.len() >= MAX_PASSAGES {
                 return;
@@ -52,10 +52,10 @@ mod tests {
             ..passage(0)
         };
         let mut cache = PassageCache::default();
-        cache.remember([unknown, passage(7)]);
+        cache.insert([unknown, passage(7)]);
         assert_eq!(cache.get(&passage(7).digest), Some(&passage(7).embedding));
         assert_eq!(cache.get(&UNKNOWN_DIGEST), None);
-        cache.remember((0..20_000).map(passage));
+        cache.insert((0..20_000).map(passage));
         assert_eq!(cache.0.len(), MAX_PASSAGES);
         cache.clear();
         assert_eq!(cache.get(&passage(7).digest), None);

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use supervision::ChildRef;
 
 use super::models::LoadedModels;
-use super::rests::LearningRests;
+use super::throttle::LearningRests;
 use crate::embedding::EmbeddingService;
 use crate::limits::SearchLimits;
 

@@ -36,7 +36,7 @@ fn file(path: &Path, roots: &AllowedRoots) -> Result<(), String> {
     let outside = format!(
         "`{shown}` is new, and lies outside of the folders that the role file allows to add; name one in `allowed_roots.files` of the file itself"
     );
-    below(path, &roots.files, outside)
+    check_below(path, &roots.files, outside)
 }
 
 fn program(program: &str, roots: &AllowedRoots, environment: &Environment) -> Result<(), String> {
@@ -54,7 +54,7 @@ fn program(program: &str, roots: &AllowedRoots, environment: &Environment) -> Re
         ));
     };
     match path {
-        Some(path) => below(&path, &roots.programs, outside),
+        Some(path) => check_below(&path, &roots.programs, outside),
         None => Err(outside),
     }
 }
@@ -75,7 +75,7 @@ fn server(url: &Url, roots: &AllowedRoots) -> Result<(), String> {
     ))
 }
 
-fn below(path: &Path, roots: &[PathBuf], outside: String) -> Result<(), String> {
+fn check_below(path: &Path, roots: &[PathBuf], outside: String) -> Result<(), String> {
     let roots = roots.iter().filter_map(|root| fs::canonicalize(root).ok());
     // What does not exist cannot be told apart from what lies outside: no caller finds out what
     // there is.

@@ -16,7 +16,7 @@ pub(super) struct FileStamp {
 }
 
 impl FileStamp {
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(super) fn from_path(path: &Path) -> io::Result<Self> {
         let data = fs::metadata(path)?;
         Ok(Self {
             modified: data.modified().ok(),
@@ -49,7 +49,7 @@ mod tests {
         fs::write(&file, "old").expect("written");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("set");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
-        let before = FileStamp::of(&link).expect("there");
+        let before = FileStamp::from_path(&link).expect("there");
         // What a crash may have left.
         fs::write(home.path().join("roles.json.new"), "half").expect("written");
         write_in_one_step(&link, b"new").expect("written");
@@ -57,7 +57,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
         let mode = fs::metadata(&file).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        assert_ne!(FileStamp::of(&link).expect("there"), before);
+        assert_ne!(FileStamp::from_path(&link).expect("there"), before);
         let names = fs::read_dir(home.path()).expect("a folder").count();
         assert_eq!(names, 2, "nothing is left beside it");
         write_in_one_step(&home.path().join("fresh"), b"x").expect("written");

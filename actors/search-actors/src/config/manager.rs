@@ -95,7 +95,7 @@ impl ConfigWork {
             Some(FileChange::Same) => {
                 self.publisher.report_error(None);
             }
-            Some(FileChange::Wrong(reason)) => self.wrong(&reason),
+            Some(FileChange::Wrong(reason)) => self.record_error(&reason),
             Some(FileChange::Changed(document)) => match self.apply(*document).await {
                 Ok(_) => tracing::info!(
                     event = "config.reloaded",
@@ -107,7 +107,7 @@ impl ConfigWork {
         }
     }
 
-    fn wrong(&self, reason: &str) {
+    fn record_error(&self, reason: &str) {
         if self.publisher.report_error(Some(reason.to_owned())) {
             tracing::error!(event = "config.refused", error = %reason, "the role file on disk is wrong; the one in force stays");
         }
@@ -147,7 +147,7 @@ fn poll_file(
         let reason = format!("{} cannot be read: {error}", path.display());
         (None, Some(FileChange::Wrong(reason)))
     };
-    let stamp = match FileStamp::of(path) {
+    let stamp = match FileStamp::from_path(path) {
         Ok(stamp) if last.as_ref() == Some(&stamp) => return (last, None),
         Ok(stamp) => stamp,
         Err(error) => return wrong(error),
@@ -202,5 +202,5 @@ fn save_file(
     allowed::check(&in_force, &submitted, environment).map_err(SaveError::NotAllowed)?;
     let disk = |error: std::io::Error| SaveError::Disk(error.to_string());
     file::write_in_one_step(&location.path, document.text().as_bytes()).map_err(disk)?;
-    Ok((document, FileStamp::of(&location.path).ok()))
+    Ok((document, FileStamp::from_path(&location.path).ok()))
 }

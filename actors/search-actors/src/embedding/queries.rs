@@ -42,7 +42,7 @@ impl PendingQuery {
     }
 
     /// What is known without asking.
-    pub(crate) fn known(self) -> Vec<ServedQuery> {
+    pub(crate) fn cached(self) -> Vec<ServedQuery> {
         self.known
     }
 }
@@ -95,7 +95,7 @@ impl QueryEmbedder {
 
     /// Asks what is wanted. Each server answers within its deadline, or is left out with the
     /// reason.
-    pub(crate) async fn ask(self, wanted: PendingQuery) -> Vec<ServedQuery> {
+    pub(crate) async fn embed(self, wanted: PendingQuery) -> Vec<ServedQuery> {
         let text = wanted.text.as_str();
         let asked = wanted.asked.into_iter().map(|endpoint| {
             let (service, model) = (&self.service, endpoint.id());

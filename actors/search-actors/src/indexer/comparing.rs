@@ -25,7 +25,7 @@ impl IndexLoop {
         let is_asked = trigger == Trigger::Asked;
         let mut one_at_a_time = is_asked.then(|| self.settings.bulk.lock());
         if is_asked {
-            self.handle.begin_indexing();
+            self.handle.start_indexing();
         }
         let began = Instant::now();
         let options = self.walk_options();
@@ -35,16 +35,16 @@ impl IndexLoop {
             one_at_a_time = self.settings.bulk.try_lock();
             // Changes that are told of do not wait for another source. It is polled again.
             if one_at_a_time.is_none() {
-                return Ok(ComparisonResult::unwritten(took));
+                return Ok(ComparisonResult::without_writes(took));
             }
         }
-        let (report, written) = self.carry_out(index, root, plan, (&options, !is_asked))?;
+        let (report, written) = self.apply_plan(index, root, plan, (&options, !is_asked))?;
         let is_shown = self
             .handle
-            .with(|status| status.state == SourceState::Ready);
+            .read_status(|status| status.state == SourceState::Ready);
         if is_shown && !written.any {
-            self.note_skips(SkippedFiles::of(report.left_out));
-            return Ok(ComparisonResult::unwritten(took));
+            self.record_skips(SkippedFiles::from_paths(report.left_out));
+            return Ok(ComparisonResult::without_writes(took));
         }
         self.finish_comparison(index, (report, written), mounts.missing(root))?;
         drop(one_at_a_time);
@@ -65,10 +65,10 @@ impl IndexLoop {
         let snapshot = index.snapshot();
         let mut known = KnownInIndex::new(&snapshot);
         let former = mounts.matching(&options.filter);
-        let mut comparison = Comparison::begin(&mut known, &former)?;
+        let mut comparison = Comparison::new(&mut known, &former)?;
         let mut walk = root.walk(options);
         for item in walk.by_ref().filter(|item| self.is_walked(item)) {
-            comparison.see(item)?;
+            comparison.compare_item(item)?;
         }
         let now_mounted = walk.mounts();
         let plan = comparison.finish(&now_mounted)?;
@@ -95,9 +95,9 @@ impl IndexLoop {
             });
             return Ok(());
         }
-        self.note_in_step();
+        self.record_in_step();
         self.tidy_texts(index)?;
-        let skips = SkippedFiles::of(report.left_out);
+        let skips = SkippedFiles::from_paths(report.left_out);
         let counts = skips.counts();
         self.handle.set_skips(skips);
         self.publish_ready(index, missing, written.changed, |status| {
@@ -107,10 +107,10 @@ impl IndexLoop {
     }
 
     /// Notes what of the source is left out.
-    fn note_skips(&self, skips: SkippedFiles) {
+    fn record_skips(&self, skips: SkippedFiles) {
         let counts = skips.counts();
         self.handle.set_skips(skips);
-        if self.handle.with(|status| status.skipped != counts) {
+        if self.handle.read_status(|status| status.skipped != counts) {
             self.handle
                 .publish_progress(|status| status.skipped = counts);
         }

@@ -34,7 +34,7 @@ impl SourceLearning {
             SnapshotMode::Indexer { place, part, .. } if handle.learns && !part.is_whole() => {
                 let folders = settings.folders(&handle.id);
                 let start = || AllPartsLearning::start(handle, concepts, (place, &folders), files);
-                all = part.learns().then(start).transpose()?;
+                all = part.is_learner().then(start).transpose()?;
                 if handle.model.is_some() {
                     let duty = ConceptDuty::Embedding;
                     own = Some(ConceptThread::start(handle, concepts, woken.clone(), duty)?);

@@ -52,7 +52,7 @@ impl<'a> DocumentSink<'a> {
     }
 
     /// The same, that tells searches with the first document that something is being indexed.
-    pub(crate) fn telling(mut self, tells: bool) -> Self {
+    pub(crate) fn with_notification(mut self, tells: bool) -> Self {
         self.tells = tells;
         self
     }
@@ -66,14 +66,14 @@ impl<'a> DocumentSink<'a> {
     }
 
     /// Notes that a document changes, with the title that it has still.
-    fn note(&mut self, key: &str) {
+    fn record_change(&mut self, key: &str) {
         self.has_written = true;
         if std::mem::take(&mut self.tells) {
-            self.handle.begin_indexing();
+            self.handle.start_indexing();
         }
         let snapshot = || self.index.snapshot().document(key);
         self.changed
-            .note(key, || Some(snapshot().ok().flatten()?.title));
+            .record(key, || Some(snapshot().ok().flatten()?.title));
     }
 
     fn commit_now_and_then(&mut self) -> Result<(), IndexError> {
@@ -94,13 +94,13 @@ impl IndexSink for DocumentSink<'_> {
     type Error = IndexError;
 
     fn put(&mut self, document: ExtractedDocument, version: KnownFile) -> Result<(), IndexError> {
-        self.note(&document.key);
+        self.record_change(&document.key);
         self.index.put(&document, file_state(version))?;
         self.commit_now_and_then()
     }
 
     fn delete(&mut self, key: &str) -> Result<(), IndexError> {
-        self.note(key);
+        self.record_change(key);
         self.index.delete(key)
     }
 }
@@ -138,8 +138,8 @@ impl KnownFiles for KnownInIndex<'_> {
         Ok(self.0.take(key)?.as_ref().map(known_file))
     }
 
-    fn rest(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, IndexError> {
-        self.0.rest(wanted)
+    fn remaining(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, IndexError> {
+        self.0.remaining(wanted)
     }
 
     fn any_below(&self, folder: &str) -> Result<bool, IndexError> {

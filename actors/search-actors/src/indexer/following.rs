@@ -31,7 +31,7 @@ enum Event {
 impl Event {
     /// Where something of the folder is missing single changes cannot be told from what went away
     /// with its file system.
-    fn with(self, is_missing: bool) -> Self {
+    fn with_missing(self, is_missing: bool) -> Self {
         match self {
             Self::Changes(batch) if is_missing && batch.names_paths() => {
                 Self::Compare(Trigger::Asked)
@@ -56,12 +56,12 @@ impl IndexLoop {
         let mut merger = Merger::new();
         loop {
             let polls_in = pace.wait(Instant::now());
-            let event = self.next_event(watch, (unsynced, polls_in), &merger.ended());
+            let event = self.next_event(watch, (unsynced, polls_in), &merger.result());
             if self.handle.is_suspect() {
                 return Ok(LoopExit::Reopen);
             }
             self.report_busy_files(watch);
-            for limit in self.settings.concepts.limits.of_watch(watch.mode()) {
+            for limit in self.settings.concepts.limits.watch_states(watch.mode()) {
                 self.handle.set_limit(limit);
             }
             let missing = mounts.missing(root);
@@ -73,14 +73,14 @@ impl IndexLoop {
                 self.report_missing(missing.as_deref());
                 told.clone_from(&missing);
             }
-            match event.with(missing.is_some()) {
+            match event.with_missing(missing.is_some()) {
                 Event::End => {
                     index.sync()?;
                     return Ok(LoopExit::Stopped);
                 }
                 Event::Compare(trigger) => {
                     let compared = self.compare(index, root, mounts, trigger)?;
-                    pace = PollPace::after(compared.took, Instant::now());
+                    pace = PollPace::record_end(compared.took, Instant::now());
                     if compared.has_written {
                         merger.changed();
                         unsynced = None;
@@ -88,7 +88,7 @@ impl IndexLoop {
                 }
                 Event::Changes(batch) => {
                     if batch.rescan.is_some() {
-                        pace.ask();
+                        pace.request();
                     }
                     if !batch.names_paths() {
                         continue;
@@ -108,7 +108,7 @@ impl IndexLoop {
                         index.sync()?;
                         unsynced = None;
                     }
-                    merger.begin(index)?;
+                    merger.start_if_due(index)?;
                 }
             }
         }
@@ -128,7 +128,7 @@ impl IndexLoop {
     /// Shows how many files never stop changing.
     fn report_busy_files(&self, watch: &DirectoryWatch) {
         let busy = watch.busy() as u64;
-        if self.handle.with(|status| status.busy_files != busy) {
+        if self.handle.read_status(|status| status.busy_files != busy) {
             self.handle
                 .publish_progress(|status| status.busy_files = busy);
         }
@@ -192,14 +192,14 @@ impl IndexLoop {
             Ok(Some(_)) => Vec::new(),
             _ => snapshot.keys_below(folder).unwrap_or_default(),
         };
-        let mut plan = Plan::of_changes(batch, known, below);
+        let mut plan = Plan::from_changes(batch, known, below);
         plan.retain(|key| self.is_ours(key));
         if plan.is_empty() {
             self.follow_skips(batch, Vec::new());
             return Ok(());
         }
         let options = self.walk_options();
-        let (report, written) = self.carry_out(index, root, plan, (&options, false))?;
+        let (report, written) = self.apply_plan(index, root, plan, (&options, false))?;
         let has_changed = report.put + report.touched + report.removed > 0;
         self.follow_skips(batch, report.left_out);
         if !has_changed {

@@ -120,7 +120,7 @@ impl IndexLoop {
             let pause = pauses.next();
             let (source, again_s) = (self.handle.haystack.name.as_str(), pause.as_secs());
             tracing::error!(event = "indexer.failed", source, %reason, again_s);
-            self.handle.down(&reason, pause);
+            self.handle.record_failure(&reason, pause);
             if !self.wait_to_retry(pause) {
                 return;
             }
@@ -152,7 +152,7 @@ impl IndexLoop {
 
     fn run_once(&self) -> Result<LoopExit, IndexLoopError> {
         self.lost.store(false, Ordering::Release);
-        let Some(_publishing) = self.begin_publishing()? else {
+        let Some(_publishing) = self.start_publishing()? else {
             return Ok(LoopExit::Stopped);
         };
         let mut index = self.open()?;
@@ -173,7 +173,7 @@ impl IndexLoop {
         watching.poll_interval = self.settings.concepts.limits.poll_interval;
         let watch = DirectoryWatch::start(&root, watching)?;
         let compared = self.compare(&mut index, &root, &mut mounts, Trigger::Asked)?;
-        let pace = PollPace::after(compared.took, Instant::now());
+        let pace = PollPace::record_end(compared.took, Instant::now());
         tracing::info!(
             event = "source.ready", source = self.handle.haystack.name,
             documents = index.snapshot().document_count(), watch = %watch.mode(),
@@ -183,20 +183,20 @@ impl IndexLoop {
 
     /// Waits until this process may index the source, where others might: `None` when the actor
     /// ends before. Where nothing is published there is nothing to wait for.
-    fn begin_publishing(&self) -> Result<Option<Option<Publishing>>, IndexLoopError> {
+    fn start_publishing(&self) -> Result<Option<Option<Publishing>>, IndexLoopError> {
         let mode = &self.settings.snapshots;
         if !matches!(mode, SnapshotMode::Indexer { .. }) {
             return Ok(Some(None));
         }
         let folders = self.settings.folders(&self.handle.id);
         let is_ended = || self.is_ended();
-        let begun = Publishing::begin(&self.handle, (mode, folders), &self.lost, &is_ended)?;
+        let begun = Publishing::acquire(&self.handle, (mode, folders), &self.lost, &is_ended)?;
         Ok(begun.map(Some))
     }
 
     /// Whether a document belongs to the part of the source that this process indexes.
     pub(super) fn is_ours(&self, key: &str) -> bool {
-        self.settings.snapshots.part().holds(key)
+        self.settings.snapshots.part().contains(key)
     }
 
     /// Whether something that a walk met counts. What was left out may stand for a folder.
@@ -283,7 +283,7 @@ impl IndexLoop {
     /// one of them has met damage.
     fn open(&self) -> Result<SourceIndex, IndexLoopError> {
         let (index, opened) = SourceIndex::open(&self.folder(), IndexOptions::default())?;
-        self.doubt_in_step(&opened);
+        self.check_in_step(&opened);
         let is_suspect = self.handle.take_suspicion();
         let damage = self.report_open_outcome(&opened);
         let publish = |index: &SourceIndex, damage: Option<String>| {
@@ -311,7 +311,7 @@ impl IndexLoop {
         // Nobody searches the damaged part while it is taken out.
         self.handle.publish(|status| status.snapshot = None);
         let (index, opened) = index.without(&damaged)?;
-        self.doubt_in_step(&opened);
+        self.check_in_step(&opened);
         self.report_open_outcome(&opened);
         publish(&index, Some(told));
         Ok(index)
@@ -356,7 +356,7 @@ impl IndexLoop {
     }
 
     /// Carries out a plan; `tells` searches of it once something is to be indexed.
-    pub(super) fn carry_out(
+    pub(super) fn apply_plan(
         &self,
         index: &mut SourceIndex,
         root: &dyn SourceFiles,
@@ -385,7 +385,7 @@ impl IndexLoop {
                 });
             }
         };
-        let mut sink = DocumentSink::new(index, handle).telling(tells);
+        let mut sink = DocumentSink::new(index, handle).with_notification(tells);
         let report = sync::apply(root, plan, &options, &mut sink, on_progress)?;
         Ok((report, sink.into_written()))
     }

@@ -43,7 +43,7 @@ impl Merger {
     }
 
     /// Gives the result of the merge that is going on.
-    pub(crate) fn ended(&self) -> Receiver<Result<(), String>> {
+    pub(crate) fn result(&self) -> Receiver<Result<(), String>> {
         let running = self.running.as_ref();
         running.map_or_else(never, |running| running.ended.clone())
     }
@@ -52,12 +52,12 @@ impl Merger {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub(crate) fn begin(&mut self, index: &mut SourceIndex) -> Result<(), IndexError> {
+    pub(crate) fn start_if_due(&mut self, index: &mut SourceIndex) -> Result<(), IndexError> {
         if self.running.is_some() || self.due.is_none_or(|due| Instant::now() < due) {
             return Ok(());
         }
         self.due = None;
-        let Some(merging) = index.begin_merge()? else {
+        let Some(merging) = index.start_merge()? else {
             return Ok(());
         };
         let (sender, ended) = bounded(1);

@@ -75,7 +75,7 @@ impl SourceIndexer {
     }
 
     /// Starts the thread, now or as soon as the machine can.
-    fn begin(&mut self, ctx: &mut Context<Self>) {
+    fn start_or_retry(&mut self, ctx: &mut Context<Self>) {
         self.attempt = None;
         let Err(error) = self.start_thread() else {
             self.pauses = Backoff::default();
@@ -83,8 +83,8 @@ impl SourceIndexer {
         };
         let pause = self.pauses.next();
         self.handle
-            .down(&format!("cannot start a thread: {error}"), pause);
-        self.attempt = Some(ctx.run_later(pause, Self::begin));
+            .record_failure(&format!("cannot start a thread: {error}"), pause);
+        self.attempt = Some(ctx.run_later(pause, Self::start_or_retry));
     }
 
     fn start_thread(&mut self) -> std::io::Result<()> {
@@ -127,7 +127,7 @@ impl Actor for SourceIndexer {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.begin(ctx);
+        self.start_or_retry(ctx);
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {
@@ -154,7 +154,7 @@ impl Handler<Reindex> for SourceIndexer {
                 if let Some(attempt) = self.attempt.take() {
                     ctx.cancel_future(attempt);
                 }
-                self.begin(ctx);
+                self.start_or_retry(ctx);
             }
         }
     }

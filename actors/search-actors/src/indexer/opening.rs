@@ -17,14 +17,14 @@ pub fn in_step_mark(indices: &Path, source: &str) -> PathBuf {
 
 impl IndexLoop {
     /// The index has all of its source.
-    pub(super) fn note_in_step(&self) {
+    pub(super) fn record_in_step(&self) {
         let mark = in_step_mark(&self.settings.data, &self.handle.id);
         // Without it an export removes nothing, and the next comparison tries again.
         let _ = std::fs::write(mark, b"");
     }
 
     /// Whether it has is to be seen, where it was not left so.
-    pub(super) fn doubt_in_step(&self, opened: &OpenOutcome) {
+    pub(super) fn check_in_step(&self, opened: &OpenOutcome) {
         // An indexer of several takes up what another one has published, whole or not.
         let takes_up = matches!(self.settings.snapshots, SnapshotMode::Indexer { .. });
         if takes_up || !matches!(opened, OpenOutcome::Existing) {

@@ -30,7 +30,7 @@ pub(super) struct ComparisonResult {
 
 impl ComparisonResult {
     /// Nothing was written.
-    pub(super) fn unwritten(took: Duration) -> Self {
+    pub(super) fn without_writes(took: Duration) -> Self {
         Self {
             took,
             has_written: false,
@@ -47,7 +47,7 @@ pub(super) struct PollPace {
 
 impl PollPace {
     /// A comparison that took so long has ended.
-    pub(super) fn after(took: Duration, now: Instant) -> Self {
+    pub(super) fn record_end(took: Duration, now: Instant) -> Self {
         Self {
             not_before: now + took.saturating_mul(REST_FACTOR).min(MAX_REST),
             is_asked: false,
@@ -55,7 +55,7 @@ impl PollPace {
     }
 
     /// The watch asks for a comparison.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn request(&mut self) {
         self.is_asked = true;
     }
 
@@ -83,9 +83,9 @@ mod tests {
             (3_600_000, 3_600),
         ] {
             let start = Instant::now();
-            let mut pace = PollPace::after(Duration::from_millis(took), start);
+            let mut pace = PollPace::record_end(Duration::from_millis(took), start);
             assert_eq!(pace.wait(start + interval), None, "nobody has asked");
-            pace.ask();
+            pace.request();
             let wait = pace.wait(start + interval).expect("it was asked for");
             assert_eq!(interval + wait, Duration::from_secs(next), "{took} ms");
         }

@@ -72,22 +72,22 @@ impl IndexLoop {
         at: &Arc<RevisionFiles>,
     ) -> Result<(), IndexLoopError> {
         let _one_at_a_time = self.settings.bulk.lock();
-        self.handle.begin_indexing();
+        self.handle.start_indexing();
         let options = self.walk_options();
         let plan = {
             let snapshot = index.snapshot();
             let mut known = KnownInIndex::new(&snapshot);
-            let mut comparison = Comparison::begin(&mut known, &std::collections::BTreeSet::new())?;
+            let mut comparison = Comparison::new(&mut known, &std::collections::BTreeSet::new())?;
             for item in at.walk(&options)? {
                 let item = item?;
                 if self.is_walked(&item) {
-                    comparison.see(item)?;
+                    comparison.compare_item(item)?;
                 }
             }
             comparison.finish(&std::collections::BTreeSet::new())?
         };
         self.show_files(at);
-        let carried_out = self.carry_out(index, at.as_ref(), plan, (&options, false))?;
+        let carried_out = self.apply_plan(index, at.as_ref(), plan, (&options, false))?;
         self.finish_comparison(index, carried_out, None)
     }
 
@@ -106,7 +106,7 @@ impl IndexLoop {
         let mut merger = Merger::new();
         loop {
             let mut compares = false;
-            let (inbox, merged) = (&self.inbox, merger.ended());
+            let (inbox, merged) = (&self.inbox, merger.result());
             select! {
                 recv(inbox) -> command => match command {
                     Ok(Command::Reindex) => compares = true,
@@ -127,15 +127,15 @@ impl IndexLoop {
             if self.handle.is_suspect() {
                 return Ok(LoopExit::Reopen);
             }
-            if self.look_again(index, &mut followed, compares)? {
+            if self.poll_revision(index, &mut followed, compares)? {
                 unsynced = Some(Instant::now());
                 merger.changed();
             } else if unsynced.is_some_and(|since| since.elapsed() >= SYNC_DELAY) {
                 index.sync()?;
                 unsynced = None;
             }
-            merger.begin(index)?;
-            followed.revision.rest();
+            merger.start_if_due(index)?;
+            followed.revision.end_idle_processes();
         }
         index.sync()?;
         Ok(LoopExit::Stopped)
@@ -143,7 +143,7 @@ impl IndexLoop {
 
     /// Asks what the name means, if it may mean another commit, and follows it; says whether the
     /// index has changed.
-    fn look_again(
+    fn poll_revision(
         &self,
         index: &mut SourceIndex,
         followed: &mut FollowedRevision,
@@ -199,7 +199,8 @@ impl IndexLoop {
         let plan = {
             let snapshot = index.snapshot();
             // Each path of a difference is named, so nothing stands for a folder.
-            let mut plan = Plan::of_changes(batch, |key| known(&snapshot, key), |_| Vec::new());
+            let mut plan =
+                Plan::from_changes(batch, |key| known_file_at(&snapshot, key), |_| Vec::new());
             plan.retain(|key| self.is_ours(key));
             plan
         };
@@ -209,7 +210,7 @@ impl IndexLoop {
             return Ok(());
         }
         let options = self.walk_options();
-        let (report, written) = self.carry_out(index, now.as_ref(), plan, (&options, false))?;
+        let (report, written) = self.apply_plan(index, now.as_ref(), plan, (&options, false))?;
         left_out.extend(report.left_out);
         self.follow_skips(batch, left_out);
         index.commit(Durability::Fast)?;
@@ -222,7 +223,7 @@ impl IndexLoop {
     fn report_lost(&self, error: Option<&RevisionError>) {
         let reason =
             error.map(|error| format!("{error}; what it held last is searched until it is back"));
-        if self.handle.with(|status| status.error == reason) {
+        if self.handle.read_status(|status| status.error == reason) {
             return;
         }
         if let Some(reason) = &reason {
@@ -246,7 +247,7 @@ fn first_look(files: &LocalFiles, name: &str) -> Result<FollowedRevision, Revisi
     })
 }
 
-fn known(
+fn known_file_at(
     snapshot: &search_engine::index::IndexSnapshot,
     key: &str,
 ) -> Option<search_engine::sync::KnownFile> {

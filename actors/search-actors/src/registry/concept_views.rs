@@ -61,7 +61,10 @@ impl RoleEntry {
         let (source_id, key) = id.split_once('/')?;
         let mut sources = self.sources.iter();
         let source = sources.find(|source| source.handle.id == source_id)?;
-        let view = source.handle.graph.read(|graph| graph.around(key, limit))?;
+        let view = source
+            .handle
+            .graph
+            .read(|graph| graph.neighbourhood(key, limit))?;
         let mut merged = MergedView::default();
         merged.add(source_id, view);
         Some(merged.answer(&self.role.name, true, limit))
@@ -89,7 +92,7 @@ impl RoleEntry {
             let mut more: Vec<Suggestion> = Vec::new();
             for suggester in &suggesters {
                 more.extend(match nearly {
-                    false => suggester.by_prefix(input, limit),
+                    false => suggester.complete_prefix(input, limit),
                     true => suggester.nearly(input, limit),
                 });
             }

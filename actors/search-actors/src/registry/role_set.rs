@@ -52,17 +52,17 @@ impl RoleSet {
     /// One entry a role of the file, one handle a distinct source. Reads the thesauri.
     #[must_use]
     pub fn new(file: &RoleFile) -> Self {
-        Self::of(file, &[], 0)
+        Self::build(file, &[], 0)
     }
 
     /// The role set of a changed file: sources that stay as they are keep their handles, and with
     /// them their indexes and indexers. Reads the thesauri.
     #[must_use]
-    pub fn after(&self, file: &RoleFile) -> Self {
-        Self::of(file, &self.handles, self.generation + 1)
+    pub fn updated(&self, file: &RoleFile) -> Self {
+        Self::build(file, &self.handles, self.generation + 1)
     }
 
-    fn of(file: &RoleFile, former: &[Arc<SourceHandle>], generation: u64) -> Self {
+    fn build(file: &RoleFile, former: &[Arc<SourceHandle>], generation: u64) -> Self {
         let thesauri = Thesauri::load(file);
         let mut handles: Vec<Arc<SourceHandle>> = Vec::new();
         let mut handle_of = |haystack: &Haystack| {
@@ -70,7 +70,7 @@ impl RoleSet {
             if let Some(handle) = handles.iter().find(|handle| handle.id == id) {
                 return Arc::clone(handle);
             }
-            let concepts = thesauri.of_source(file, |other| source_id(other) == id);
+            let concepts = thesauri.for_source(file, |other| source_id(other) == id);
             let former = former.iter().find(|handle| handle.id == id);
             let handle = match former {
                 Some(handle) if handle.serves(haystack, &concepts) => Arc::clone(handle),
@@ -89,7 +89,7 @@ impl RoleSet {
             .roles()
             .iter()
             .enumerate()
-            .map(|(number, role)| (role, thesauri.of_role(number)))
+            .map(|(number, role)| (role, thesauri.for_role(number)))
             .map(|(role, declared)| RoleEntry {
                 role: role.clone(),
                 thesaurus: declared.thesaurus,

@@ -33,13 +33,13 @@ impl Thesauri {
         Self(file.roles().iter().map(load).collect())
     }
 
-    pub(crate) fn of_role(&self, number: usize) -> RoleThesaurus {
+    pub(crate) fn for_role(&self, number: usize) -> RoleThesaurus {
         self.0[number].clone()
     }
 
     /// The declared concepts of a source: those of all roles that search it; and whether any of
     /// them ranks by concepts.
-    pub(crate) fn of_source(
+    pub(crate) fn for_source(
         &self,
         file: &RoleFile,
         is_same: impl Fn(&Haystack) -> bool,

@@ -65,7 +65,7 @@ impl RoleEntry {
 
 impl RoleSource {
     fn searchable(&self) -> SearchableSource {
-        self.handle.with(|status| SearchableSource {
+        self.handle.read_status(|status| SearchableSource {
             id: self.handle.id.clone(),
             name: self.haystack.name.clone(),
             service: self.haystack.service().as_str(),
@@ -81,7 +81,7 @@ impl RoleSource {
     }
 
     fn health(&self, role: &str) -> SourceHealth {
-        self.handle.with(|status| SourceHealth {
+        self.handle.read_status(|status| SourceHealth {
             role: role.to_owned(),
             name: self.haystack.name.clone(),
             service: self.haystack.service().as_str().to_owned(),
@@ -154,7 +154,7 @@ impl RoleSet {
     #[must_use]
     pub fn is_degraded(&self) -> bool {
         self.handles().iter().any(|handle| {
-            handle.with(|status| {
+            handle.read_status(|status| {
                 // What another server has just said is in its own report.
                 let is_wanting = status.error.is_some() && !handle.is_live();
                 status.state == SourceState::Failed || is_wanting
@@ -168,7 +168,7 @@ impl RoleSet {
     /// Which do not, and why.
     pub fn check_indexers(&self) -> Result<(), String> {
         let down = self.handles().iter().filter_map(|handle| {
-            handle.with(|status| {
+            handle.read_status(|status| {
                 let name = &handle.haystack.name;
                 if let Some(why) = &status.stands_by {
                     return Some(format!("stands by: source {name:?}: {why}"));
@@ -190,7 +190,9 @@ impl RoleSet {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.handles().iter().all(|handle| {
-            handle.with(|status| matches!(status.state, SourceState::Ready | SourceState::Failed))
+            handle.read_status(|status| {
+                matches!(status.state, SourceState::Ready | SourceState::Failed)
+            })
         })
     }
 

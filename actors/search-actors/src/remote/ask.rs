@@ -50,7 +50,7 @@ pub(crate) struct Answer {
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// How a haystack is asked; `None` for those on this machine.
-pub(crate) fn place(haystack: &Haystack) -> Option<Result<QueryTarget, String>> {
+pub(crate) fn query_target(haystack: &Haystack) -> Option<Result<QueryTarget, String>> {
     let plain = |kind, base: &str| QueryTarget {
         kind,
         base: base.trim_end_matches('/').to_owned(),
@@ -174,14 +174,14 @@ impl QueryTarget {
                 remote::forge_issues_questions(*api, repository.as_deref(), words, limit)
             }
             _ => vec![ForgeQuestion {
-                ask: self.ask(words, limit),
+                ask: self.request_for(words, limit),
                 words: Vec::new(),
             }],
         }
     }
 
     /// The answers to all requests as one.
-    pub(crate) fn together(&self, mut answers: Vec<(Vec<String>, Answer)>) -> Answer {
+    pub(crate) fn merge_answers(&self, mut answers: Vec<(Vec<String>, Answer)>) -> Answer {
         let pause = answers.iter().filter_map(|(_, answer)| answer.pause).max();
         let parsed = match &self.kind {
             Kind::Forge(..) => {
@@ -197,7 +197,7 @@ impl QueryTarget {
     }
 
     /// The request for these words.
-    fn ask(&self, words: &str, limit: usize) -> Ask {
+    fn request_for(&self, words: &str, limit: usize) -> Ask {
         match &self.kind {
             Kind::Atomic(_) => remote::atomic_search_ask(words, limit),
             Kind::Discourse => remote::discourse_ask(words),

@@ -34,7 +34,7 @@ impl Cache {
     }
 
     /// Keeps an answer.
-    pub(crate) fn put(
+    pub(crate) fn insert(
         &mut self,
         words: &str,
         limit: usize,
@@ -66,7 +66,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         let mut cache = Cache::default();
         for number in 0..=MAX_ENTRIES {
-            cache.put(&number.to_string(), 10, Rc::default(), now, minute);
+            cache.insert(&number.to_string(), 10, Rc::default(), now, minute);
         }
         assert!(cache.get("0", 10, now).is_none(), "the oldest is gone");
         assert!(cache.get("1", 10, now).is_some() && cache.get("1", 5, now).is_some());

@@ -36,7 +36,7 @@ pub struct EmbeddingFailure {
 impl EmbeddingFailure {
     /// The server cannot be asked.
     #[must_use]
-    pub fn of_server(reason: impl Into<String>) -> Self {
+    pub fn from_server(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
             blame: Blame::Server,
@@ -94,9 +94,12 @@ impl ModelServer {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
-        let vectors = tokio::time::timeout(deadline, self.ask(client(deadline), texts)).await;
+        let vectors =
+            tokio::time::timeout(deadline, self.request_vectors(client(deadline), texts)).await;
         let late = || LlmError::TimedOut(format!("no vectors within {deadline:?}"));
-        let vectors = vectors.unwrap_or_else(|_| Err(late())).and_then(sound);
+        let vectors = vectors
+            .unwrap_or_else(|_| Err(late()))
+            .and_then(check_vectors);
         // Another server may answer at this address next time.
         vectors
             .inspect_err(|_| self.protocol.set(None))
@@ -149,23 +152,27 @@ impl ModelServer {
         &self,
         asked: impl Future<Output = Result<T, String>>,
     ) -> Result<T, String> {
-        if let Some((left, reason)) = self.pause.borrow().left(Instant::now()) {
+        if let Some((left, reason)) = self.pause.borrow().time_left(Instant::now()) {
             let left = left.as_secs() + 1;
             return Err(format!("{reason}; it is asked again in {left} s"));
         }
         let answer = asked.await;
         let mut pause = self.pause.borrow_mut();
         match &answer {
-            Ok(_) => pause.answered(Instant::now(), None),
+            Ok(_) => pause.record_answer(Instant::now(), None),
             Err(reason) => pause.failed(Instant::now(), None, reason.clone()),
         }
         answer
     }
 
-    async fn ask(&self, http: HttpClient, texts: &[String]) -> Result<Vec<Vec<f32>>, LlmError> {
+    async fn request_vectors(
+        &self,
+        http: HttpClient,
+        texts: &[String],
+    ) -> Result<Vec<Vec<f32>>, LlmError> {
         let protocol = match self.protocol.get() {
             Some(protocol) => protocol,
-            None => LlmProtocol::of_server(&http, &self.base).await?,
+            None => LlmProtocol::detect(&http, &self.base).await?,
         };
         self.protocol.set(Some(protocol));
         let client = LlmClient::new(http, protocol, self.base.clone(), None);
@@ -183,7 +190,7 @@ fn client(deadline: Duration) -> HttpClient {
 }
 
 /// Vectors that have a direction.
-fn sound(vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, LlmError> {
+fn check_vectors(vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, LlmError> {
     let wrong = |vector: &Vec<f32>| {
         let square: f32 = vector.iter().map(|number| number * number).sum();
         !square.is_finite() || square == 0.0

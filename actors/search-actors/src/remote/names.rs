@@ -64,7 +64,7 @@ impl NameList {
     ) -> Result<ParsedItems, RemoteError> {
         let names = self.names(deadline).await?;
         Ok(ParsedItems {
-            items: best(&names.items, words, limit),
+            items: best_matches(&names.items, words, limit),
             skipped: names.skipped.clone(),
         })
     }
@@ -84,7 +84,7 @@ impl NameList {
             .map_err(|error| RemoteError::Settings(format!("{address}: {error}")))?;
         let response = self
             .http
-            .call(Request::get(url).within(deadline))
+            .call(Request::get(url).with_deadline(deadline))
             .await?
             .ok()?;
         let names = Rc::new(self.read(&response)?);
@@ -110,7 +110,7 @@ fn readable(base: &str) -> String {
 }
 
 /// Those that hold most words, shorter names first; none that holds no word.
-fn best(items: &[Item], words: &str, limit: usize) -> Vec<Item> {
+fn best_matches(items: &[Item], words: &str, limit: usize) -> Vec<Item> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, usize, &Item)> = items
         .iter()
@@ -147,7 +147,7 @@ mod tests {
         };
         let items = ["os.path.join", "str.join", "os", "thread.join", "x"].map(item);
         let titles = |words: &str, limit| {
-            let found = best(&items, words, limit);
+            let found = best_matches(&items, words, limit);
             found.into_iter().map(|item| item.title).collect::<Vec<_>>()
         };
         assert_eq!(titles("os JOIN", 2), ["os.path.join", "os"]);

@@ -19,7 +19,7 @@ pub(crate) struct HostBackoff {
 
 impl HostBackoff {
     /// Time left in which nothing is asked, and why.
-    pub(crate) fn left(&self, now: Instant) -> Option<(Duration, &str)> {
+    pub(crate) fn time_left(&self, now: Instant) -> Option<(Duration, &str)> {
         let left = self.until?.checked_duration_since(now)?;
         (!left.is_zero()).then_some((left, self.reason.as_str()))
     }
@@ -35,7 +35,7 @@ impl HostBackoff {
     }
 
     /// An answer; `asked` is for how long the server wants no other question.
-    pub(crate) fn answered(&mut self, now: Instant, asked: Option<Duration>) {
+    pub(crate) fn record_answer(&mut self, now: Instant, asked: Option<Duration>) {
         self.failures = 0;
         self.until = asked.map(|asked| now + asked.min(MAX_SERVER_PAUSE));
         self.reason = "it asked for a pause".to_owned();
@@ -50,21 +50,21 @@ mod tests {
     fn pauses_double_and_servers_are_obeyed_within_reason() {
         let now = Instant::now();
         let mut pause = HostBackoff::default();
-        assert_eq!(pause.left(now), None);
+        assert_eq!(pause.time_left(now), None);
         let mut lengths = Vec::new();
         for _ in 0..9 {
             pause.failed(now, None, "x".to_owned());
-            lengths.push(pause.left(now).unwrap().0.as_secs());
+            lengths.push(pause.time_left(now).unwrap().0.as_secs());
         }
         assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
         pause.failed(now, Some(Duration::from_secs(100)), "y".to_owned());
-        assert_eq!(pause.left(now), Some((Duration::from_secs(100), "y")));
+        assert_eq!(pause.time_left(now), Some((Duration::from_secs(100), "y")));
         pause.failed(now, Some(Duration::from_secs(1_000_000)), "y".to_owned());
-        assert_eq!(pause.left(now).unwrap().0, MAX_SERVER_PAUSE);
-        assert_eq!(pause.left(now + MAX_SERVER_PAUSE), None);
-        pause.answered(now, None);
-        assert_eq!(pause.left(now), None);
-        pause.answered(now, Some(Duration::from_secs(10)));
-        assert!(pause.left(now).is_some());
+        assert_eq!(pause.time_left(now).unwrap().0, MAX_SERVER_PAUSE);
+        assert_eq!(pause.time_left(now + MAX_SERVER_PAUSE), None);
+        pause.record_answer(now, None);
+        assert_eq!(pause.time_left(now), None);
+        pause.record_answer(now, Some(Duration::from_secs(10)));
+        assert!(pause.time_left(now).is_some());
     }
 }

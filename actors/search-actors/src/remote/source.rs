@@ -10,7 +10,7 @@ use search_core::role::Haystack;
 use search_sources_core::remote::Ask;
 use search_sources_core::{Item, ParsedItems};
 
-use crate::remote::ask::{Answer, Kind, QueryTarget, place};
+use crate::remote::ask::{Answer, Kind, QueryTarget, query_target};
 use crate::remote::cache::Cache;
 use crate::remote::error::RemoteError;
 use crate::remote::mcp::{McpError, McpSource};
@@ -50,7 +50,7 @@ pub struct RemoteItems {
 /// Whether a haystack is asked at query time: whether [`RemoteSource::new`] knows it.
 #[must_use]
 pub fn is_remote(haystack: &Haystack) -> bool {
-    place(haystack).is_some()
+    query_target(haystack).is_some()
 }
 
 /// Who is asked.
@@ -76,7 +76,7 @@ impl RemoteSource {
     /// # Errors
     /// When its parameters cannot be used (an agent secret that is none).
     pub fn new(haystack: &Haystack, settings: RemoteSettings) -> Option<Result<Self, RemoteError>> {
-        let place = place(haystack)?;
+        let place = query_target(haystack)?;
         Some(place.map_err(RemoteError::Settings).map(|place| Self {
             fresh: place.fresh,
             peer: peer(place, settings.deadline),
@@ -88,7 +88,7 @@ impl RemoteSource {
 
     /// The same source behind another address: a mirror, or a server of a test.
     #[must_use]
-    pub fn at(mut self, base: &str) -> Self {
+    pub fn with_base(mut self, base: &str) -> Self {
         if let QueriedServer::Http(place, _) = &mut self.peer {
             base.trim_end_matches('/').clone_into(&mut place.base);
         }
@@ -112,20 +112,20 @@ impl RemoteSource {
         if let Some(answer) = self.cache.borrow().get(words, limit, now) {
             return Ok(found(&answer, limit, true));
         }
-        if let Some((left, reason)) = self.pause.borrow().left(now) {
+        if let Some((left, reason)) = self.pause.borrow().time_left(now) {
             return Err(RemoteError::BackingOff {
                 left,
                 reason: reason.to_owned(),
             });
         }
-        let answer = self.ask(words, limit).await;
+        let answer = self.query(words, limit).await;
         let now = Instant::now();
         match answer {
             Ok((answer, pause)) => {
-                self.pause.borrow_mut().answered(now, pause);
+                self.pause.borrow_mut().record_answer(now, pause);
                 self.cache
                     .borrow_mut()
-                    .put(words, limit, Rc::clone(&answer), now, self.fresh);
+                    .insert(words, limit, Rc::clone(&answer), now, self.fresh);
                 Ok(found(&answer, limit, false))
             }
             // It is not the server's fault that it has not started yet.
@@ -146,14 +146,14 @@ impl RemoteSource {
         }
     }
 
-    async fn ask(
+    async fn query(
         &self,
         words: &str,
         limit: usize,
     ) -> Result<(Rc<ParsedItems>, Option<Duration>), RemoteError> {
         let answer = match &self.peer {
             QueriedServer::Http(place, http) => {
-                ask_http(place, http, words, limit, self.deadline).await?
+                query_http(place, http, words, limit, self.deadline).await?
             }
             QueriedServer::Mcp(server) => Answer {
                 parsed: server.search(words, limit, self.deadline).await?,
@@ -164,7 +164,7 @@ impl RemoteSource {
                 pause: None,
             },
         };
-        Ok((Rc::new(answer.parsed.sound()), answer.pause))
+        Ok((Rc::new(answer.parsed.normalized()), answer.pause))
     }
 }
 
@@ -186,7 +186,7 @@ fn peer(place: QueryTarget, deadline: Duration) -> QueriedServer {
     QueriedServer::Http(Box::new(place), http)
 }
 
-async fn ask_http(
+async fn query_http(
     place: &QueryTarget,
     http: &HttpClient,
     words: &str,
@@ -195,13 +195,13 @@ async fn ask_http(
 ) -> Result<Answer, RemoteError> {
     let questions = place.questions(words, limit).into_iter();
     let answers = questions.map(|question| async {
-        let answer = ask_once(place, http, question.ask, deadline).await?;
+        let answer = query_once(place, http, question.ask, deadline).await?;
         Ok::<_, RemoteError>((question.words, answer))
     });
-    Ok(place.together(try_join_all(answers).await?))
+    Ok(place.merge_answers(try_join_all(answers).await?))
 }
 
-async fn ask_once(
+async fn query_once(
     place: &QueryTarget,
     http: &HttpClient,
     ask: Ask,
@@ -216,7 +216,9 @@ async fn ask_once(
             .header("content-type", "application/json"),
         None => Request::get(url.clone()),
     };
-    request = request.within(deadline).header("accept", place.accept());
+    request = request
+        .with_deadline(deadline)
+        .header("accept", place.accept());
     if let Some((scheme, token)) = &place.token {
         // A token with a blank says its scheme itself.
         let whole = scheme.is_empty() || token.expose().contains(' ');

@@ -61,7 +61,7 @@ impl RoleEntry {
             if source.id != source_id || !entry.handle.is_live() {
                 continue;
             }
-            let item = entry.handle.remembered(key);
+            let item = entry.handle.cached_item(key);
             if let Ok(item_cache) = ItemCache::new(item.map(|item| Item::clone(&item))) {
                 source.snapshot = Some(item_cache.snapshot().clone());
                 source.item_cache = Some(Arc::new(item_cache));
@@ -104,7 +104,7 @@ pub(crate) fn with_times(mut answer: SearchAnswer, asked: &RoleWithItems) -> Sea
 }
 
 /// Keeps what the answer shows, so that it can be opened: nobody else has it.
-pub(crate) fn remember(entry: &RoleEntry, asked: &RoleWithItems, answer: &SearchAnswer) {
+pub(crate) fn store_items(entry: &RoleEntry, asked: &RoleWithItems, answer: &SearchAnswer) {
     for (source, entry) in asked.role.sources.iter().zip(&entry.sources) {
         let Some(item_cache) = &source.item_cache else {
             continue;
@@ -114,7 +114,7 @@ pub(crate) fn remember(entry: &RoleEntry, asked: &RoleWithItems, answer: &Search
             (id == source.id).then_some(key)
         });
         for item in keys.filter_map(|key| item_cache.get(key)) {
-            entry.handle.remember(item);
+            entry.handle.cache_item(item);
         }
     }
 }

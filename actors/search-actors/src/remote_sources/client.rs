@@ -83,7 +83,7 @@ impl SourceClient {
     }
 
     /// Asks, and answers within `deadline` whatever happens.
-    pub(super) async fn ask(&self, id: String, words: &str, deadline: Duration) -> SourceOutcome {
+    pub(super) async fn query(&self, id: String, words: &str, deadline: Duration) -> SourceOutcome {
         let began = Instant::now();
         let answer = tokio::time::timeout(deadline, self.items(words, deadline)).await;
         let late = || Err(format!("no answer within {deadline:?}"));
@@ -123,7 +123,7 @@ impl SourceClient {
                 };
                 let read = actix_rt::task::spawn_blocking(reading).await;
                 let parsed = read.map_err(|error| error.to_string())?;
-                let mut parsed = parsed.map_err(|error| error.to_string())?.sound();
+                let mut parsed = parsed.map_err(|error| error.to_string())?.normalized();
                 let beyond = parsed.items.len().saturating_sub(MAX_TASKS);
                 parsed.items.truncate(MAX_TASKS);
                 (parsed.items, parsed.skipped.count + beyond)

@@ -13,7 +13,7 @@ mod recent_items;
 mod service;
 mod source_outcome;
 
-pub(crate) use answers::{remember, with_times};
+pub(crate) use answers::{store_items, with_times};
 pub(crate) use client::is_live;
 pub(crate) use recent_items::RecentItems;
 pub use service::RemoteSources;

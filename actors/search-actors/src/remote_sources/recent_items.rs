@@ -15,7 +15,7 @@ pub(crate) struct RecentItems {
 }
 
 impl RecentItems {
-    pub(crate) fn put(&mut self, item: &Item) {
+    pub(crate) fn insert(&mut self, item: &Item) {
         self.items.retain(|known| known.key != item.key);
         if self.items.len() == MAX_ITEMS {
             self.items.pop_front();

@@ -49,14 +49,14 @@ impl RemoteSources {
                 .find(|one| Arc::ptr_eq(&one.handle, handle));
             known
                 .map(Rc::clone)
-                .or_else(|| QueriedSource::begin(handle, self.deadline))
+                .or_else(|| QueriedSource::start(handle, self.deadline))
         });
         self.sources = sources.collect();
     }
 }
 
 impl QueriedSource {
-    fn begin(handle: &Arc<SourceHandle>, deadline: Duration) -> Option<Rc<Self>> {
+    fn start(handle: &Arc<SourceHandle>, deadline: Duration) -> Option<Rc<Self>> {
         let source = SourceClient::new(&handle.haystack, deadline)?;
         match &source {
             SourceClient::Refused(reason) => handle.fail(reason),
@@ -99,13 +99,13 @@ impl Handler<QuerySources> for RemoteSources {
             async move {
                 let outcome = one
                     .source
-                    .ask(one.handle.id.clone(), &words, deadline)
+                    .query(one.handle.id.clone(), &words, deadline)
                     .await;
                 if let Some(error) = &outcome.error {
                     let source = one.handle.haystack.name.as_str();
                     tracing::warn!(event = "source.unanswered", source, %error);
                 }
-                one.handle.answered(outcome.error.as_deref());
+                one.handle.record_answer(outcome.error.as_deref());
                 outcome
             }
         });

@@ -65,7 +65,7 @@ pub(super) fn adopt(
     cache.fetch(&fetched, &|_| {}, is_cancelled)?;
     let _ = fs::remove_file(&folders.marker);
     for folder in [&folders.index, &folders.concepts] {
-        emptied(folder).map_err(SnapshotError::file(folder))?;
+        recreate_folder(folder).map_err(SnapshotError::file(folder))?;
     }
     for file in files {
         match file.kind {
@@ -83,7 +83,7 @@ pub(super) fn adopt(
 }
 
 /// A folder with nothing in it.
-pub(super) fn emptied(folder: &Path) -> io::Result<()> {
+pub(super) fn recreate_folder(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

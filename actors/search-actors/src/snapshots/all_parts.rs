@@ -40,7 +40,7 @@ impl AllPartsLearning {
     ) -> std::io::Result<Self> {
         let folder = folders.published.join("all-parts");
         let texts = TextStore::new(folder.join("texts"));
-        let all = Arc::new(SourceHandle::of_all_parts(part, texts));
+        let all = Arc::new(SourceHandle::for_all_parts(part, texts));
         let (wake, woken) = bounded(1);
         let (commands, inbox) = bounded::<()>(1);
         let cancel: Arc<AtomicBool> = Arc::default();

@@ -43,12 +43,12 @@ impl SnapshotCache {
     }
 
     /// Nothing is known to be whole any more.
-    pub(super) fn doubt(&self) {
+    pub(super) fn invalidate(&self) {
         self.verified.lock().clear();
     }
 
     /// Whether a file is here, and whole.
-    fn holds(&self, file: &DescribedFile) -> bool {
+    fn contains(&self, file: &DescribedFile) -> bool {
         if self.verified.lock().contains(&file.digest) {
             return true;
         }
@@ -66,7 +66,7 @@ impl SnapshotCache {
     }
 
     /// Keeps a file that was written here; it is moved.
-    pub(super) fn keep(&self, file: &Path, digest: &str) -> Result<(), SnapshotError> {
+    pub(super) fn insert(&self, file: &Path, digest: &str) -> Result<(), SnapshotError> {
         let path = self.path(digest);
         fs::rename(file, &path).map_err(SnapshotError::file(file))?;
         self.verified.lock().insert(digest.to_owned());
@@ -84,7 +84,7 @@ impl SnapshotCache {
             if is_cancelled() {
                 return Err(SnapshotError::Cancelled);
             }
-            if !self.holds(file) {
+            if !self.contains(file) {
                 let path = self.path(&file.digest);
                 unit.storage
                     .get(&unit.key(&file.object), &file.digest, &path)?;

@@ -18,7 +18,7 @@ pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 
 /// The objects that what is published names, and those that what is published next will name: texts
 /// and concepts are stored once, however often publishing has failed since.
-pub(super) fn wanted<'o>(
+pub(super) fn referenced_objects<'o>(
     manifest: &'o Manifest,
     texts: &'o PublishedTexts,
     concepts: impl Iterator<Item = &'o DescribedFile>,
@@ -129,7 +129,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let file = home.path().join("file");
         std::fs::write(&file, "content").expect("room");
-        unit.put(FileKind::Index, name, &file).expect("stored")
+        unit.store(FileKind::Index, name, &file).expect("stored")
     }
 
     /// What a pointer says of a manifest that is stored.
@@ -285,17 +285,17 @@ mod tests {
         PackWriter::create(&path)
             .and_then(PackWriter::finish)
             .expect("room");
-        let stored = |kind, name| lease.unit.put(kind, name, &path).expect("stored");
+        let stored = |kind, name| lease.unit.store(kind, name, &path).expect("stored");
         let (pack, space) = (
             stored(FileKind::Texts, "pack"),
             stored(FileKind::Concepts, "space"),
         );
-        cache.keep(&path, &pack.digest).expect("it is moved");
-        let texts = PublishedTexts::take_up([&pack].into_iter(), &cache).expect("it opens");
+        cache.insert(&path, &pack.digest).expect("it is moved");
+        let texts = PublishedTexts::load([&pack].into_iter(), &cache).expect("it opens");
         let published = publish(&lease);
         let before = left(&lease.unit);
         let manifest = manifest();
-        let wanted = wanted(&manifest, &texts, [&space].into_iter());
+        let wanted = referenced_objects(&manifest, &texts, [&space].into_iter());
         let removed = collect(&lease, &published, &wanted, Duration::ZERO);
         assert_eq!(removed.expect("it lists"), 0);
         assert_eq!(left(&lease.unit), before);

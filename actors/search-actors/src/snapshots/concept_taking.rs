@@ -28,7 +28,7 @@ impl ConceptTaking {
     }
 
     /// Looks whether the thread has ended: why it failed, if it did. That is tried again.
-    pub(super) fn ended(&mut self) -> Option<String> {
+    pub(super) fn poll_end(&mut self) -> Option<String> {
         let ended = self.running.take_if(|running| running.is_finished())?;
         let (result, took) = ended
             .join()
@@ -97,7 +97,7 @@ mod tests {
         assert!(taking.is_due(&files, 1));
         let wait = |taking: &mut ConceptTaking| loop {
             if taking.running.as_ref().is_none_or(JoinHandle::is_finished) {
-                return taking.ended();
+                return taking.poll_end();
             }
             std::thread::yield_now();
         };

@@ -24,9 +24,9 @@ use super::concept_taking::ConceptTaking;
 use super::error::SnapshotError;
 use super::inspect::published_parts;
 use super::place::SnapshotPlace;
-use super::unattended::PointerAges;
+use super::pointer_ages::PointerAges;
 use super::unit::{PointerRead, Unit};
-use super::view::{SnapshotView, lay_out_concepts, open_view};
+use super::view::{SnapshotView, open_view, write_concepts};
 use crate::changed_documents::ChangedDocuments;
 use crate::concepts::{self, ConceptSettings};
 use crate::source_handle::SourceHandle;
@@ -146,10 +146,10 @@ impl<C> SnapshotFollower<C> {
         while !self.is_cancelled() {
             if self.handle.take_suspicion() {
                 // A search has met damage: everything is looked at, and fetched again.
-                cache.doubt();
+                cache.invalidate();
                 self.in_force.clear();
             }
-            let pause = match self.look(&cache) {
+            let pause = match self.poll(&cache) {
                 Ok(()) => POLL_INTERVAL,
                 Err(SnapshotError::Cancelled) => return,
                 Err(error) => {
@@ -175,12 +175,12 @@ impl<C> SnapshotFollower<C> {
     /// Says what is wrong; what was fetched stays searchable.
     fn report(&self, error: &SnapshotError) {
         let (mut reason, source) = (error.to_string(), self.handle.haystack.name.as_str());
-        if self.handle.with(|status| status.snapshot.is_some()) {
+        if self.handle.read_status(|status| status.snapshot.is_some()) {
             reason += "; what was fetched last is searched";
         }
         if self
             .handle
-            .with(|status| status.error.as_ref() == Some(&reason))
+            .read_status(|status| status.error.as_ref() == Some(&reason))
         {
             return;
         }
@@ -218,7 +218,7 @@ impl<C> SnapshotFollower<C> {
     }
 
     /// Looks at the pointers, and takes up what is new.
-    fn look(&mut self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
+    fn poll(&mut self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
         for part in &mut self.parts {
             match part.unit.pointer(part.pointer.as_ref())? {
                 PointerRead::Missing => part.published = None,
@@ -226,7 +226,7 @@ impl<C> SnapshotFollower<C> {
                 PointerRead::Read(pointer, version) => {
                     part.pointer = Some(version);
                     let now = self.started_at.elapsed();
-                    self.attendance.note(&part.unit.shown, now);
+                    self.attendance.record(&part.unit.shown, now);
                     // A pointer that was lost and made anew leads nowhere for a while.
                     part.published = pointer.manifest;
                 }
@@ -254,34 +254,34 @@ impl<C> SnapshotFollower<C> {
             manifests.iter_mut().for_each(without_concepts);
         }
         if manifests == self.in_force {
-            return match self.unattended() {
+            return match self.stale_reason() {
                 None => {
-                    self.recovered();
+                    self.record_recovery();
                     Ok(())
                 }
                 Some(reason) => Err(SnapshotError::Unattended(reason)),
             };
         }
         // What was fetched of a snapshot that was not shown takes room that this one may need.
-        self.keep_only(&manifests, cache)?;
+        self.retain_only(&manifests, cache)?;
         self.fetch(&manifests, cache)?;
         self.show(manifests, cache, true)?;
-        self.keep(cache)
+        self.save(cache)
     }
 
     /// Why nothing new comes, if so.
-    fn unattended(&mut self) -> Option<String> {
+    fn stale_reason(&mut self) -> Option<String> {
         let unit = &self.parts.first()?.unit;
         let (storage, source) = (&unit.storage, self.handle.id.as_str());
         let now = self.started_at.elapsed();
         // Where it cannot be looked for, there is nothing more to say.
         let others = || published_parts(storage, source).unwrap_or_default();
-        self.attendance.trouble(now, others)
+        self.attendance.stale_reason(now, others)
     }
 
     /// The storage answers again, with what is known.
-    fn recovered(&self) {
-        if self.handle.with(|status| status.error.is_some()) {
+    fn record_recovery(&self) {
+        if self.handle.read_status(|status| status.error.is_some()) {
             self.handle.publish(|status| {
                 status.error = None;
                 status.is_down = false;
@@ -318,7 +318,7 @@ impl<C> SnapshotFollower<C> {
             });
             let files: Vec<_> = files.filter(|(_, file)| is_wanted(file)).collect();
             cache.fetch(&files, &each, &is_cancelled)?;
-            if number == 0 && self.handle.with(|status| status.snapshot.is_none()) {
+            if number == 0 && self.handle.read_status(|status| status.snapshot.is_none()) {
                 self.show(all.to_vec(), cache, false)?;
                 // There is more to come.
                 self.in_force.clear();
@@ -335,7 +335,7 @@ impl<C> SnapshotFollower<C> {
         with_texts: bool,
     ) -> Result<(), SnapshotError> {
         self.views += 1;
-        let former = self.handle.with(|status| status.snapshot.clone());
+        let former = self.handle.read_status(|status| status.snapshot.clone());
         let folder = self.folder.join(format!("view-{}", self.views));
         let opened = open_view(
             &manifests,
@@ -403,13 +403,13 @@ impl<C> SnapshotFollower<C> {
             return learner.show_progress(&self.handle);
         }
         let source = self.handle.haystack.name.as_str();
-        if let Some(error) = self.concepts.ended() {
+        if let Some(error) = self.concepts.poll_end() {
             tracing::warn!(event = "snapshot.unusable", source, %error);
         }
         let all = self.in_force.iter();
         let files = all.flat_map(|manifest| manifest.files_of(FileKind::Concepts));
         let files: Vec<String> = files.map(|file| file.digest.clone()).collect();
-        let snapshot = self.handle.with(|status| status.snapshot.clone());
+        let snapshot = self.handle.read_status(|status| status.snapshot.clone());
         let (Some(snapshot), true) = (snapshot, self.concepts.is_due(&files, self.views)) else {
             return;
         };
@@ -417,7 +417,7 @@ impl<C> SnapshotFollower<C> {
             return;
         }
         let folder = self.folder.join(format!("concepts-{}", self.views));
-        let learnt = match lay_out_concepts(&self.in_force, cache, &folder) {
+        let learnt = match write_concepts(&self.in_force, cache, &folder) {
             Ok(learnt) => learnt.then_some(folder),
             Err(error) => {
                 tracing::warn!(event = "snapshot.unusable", source, %error);
@@ -425,21 +425,21 @@ impl<C> SnapshotFollower<C> {
             }
         };
         let (handle, settings) = (Arc::clone(&self.handle), Arc::clone(&self.settings));
-        let take_up = move || concepts::take_up(&handle, &settings, learnt, &snapshot);
+        let take_up = move || concepts::adopt_published(&handle, &settings, learnt, &snapshot);
         self.concepts.start((files, self.views), take_up);
     }
 
     /// Keeps what is shown for the next start, and removes the rest.
-    fn keep(&self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
+    fn save(&self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
         let path = self.folder.join(IN_FORCE);
         let bytes = serde_json::to_vec(&self.in_force).expect("text and numbers are JSON");
         store::replace_file(&path, None, |file| file.write_all(&bytes))
             .map_err(SnapshotError::file(&path))?;
-        self.keep_only(&[], cache)
+        self.retain_only(&[], cache)
     }
 
     /// Removes all but what is shown and what is `wanted`.
-    fn keep_only(&self, wanted: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
+    fn retain_only(&self, wanted: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
         let all = self.in_force.iter().chain(wanted);
         let files = all.flat_map(|manifest| &manifest.files);
         let wanted: BTreeSet<&str> = files.map(|file| file.digest.as_str()).collect();
@@ -463,11 +463,12 @@ impl<C> SnapshotFollower<C> {
 impl Learner {
     /// Shows in the part's state how far learning of all parts is, and what it waits for.
     fn show_progress(&self, all: &SourceHandle) {
-        let (mut concepts, error) = all.with(|all| (all.concepts.clone(), all.error.clone()));
+        let (mut concepts, error) =
+            all.read_status(|all| (all.concepts.clone(), all.error.clone()));
         if let Some(error) = error {
             concepts.error = Some(format!("learning of all parts: {error}"));
         }
-        if self.part.with(|part| part.concepts != concepts) {
+        if self.part.read_status(|part| part.concepts != concepts) {
             self.part.publish_progress(|part| part.concepts = concepts);
         }
     }
@@ -492,7 +493,7 @@ fn changed_documents(
     let mut changed = ChangedDocuments::default();
     now.for_each_changed_key(former, |key| {
         let title = || former.document(key).ok().flatten().map(|one| one.title);
-        changed.note(key, title);
+        changed.record(key, title);
     })?;
     Ok(changed)
 }

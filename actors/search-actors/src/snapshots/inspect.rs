@@ -120,7 +120,7 @@ pub(super) fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, Snap
         }
     }
     let unit = |(source, part): (String, String)| {
-        let unit = Unit::named(storage, &source, &part);
+        let unit = Unit::with_part_name(storage, &source, &part);
         (source, unit)
     };
     Ok(names.into_iter().map(unit).collect())

@@ -53,7 +53,7 @@ impl LeaseSeeker {
             Ok(PointerRead::Unchanged) => {}
             Ok(PointerRead::Read(pointer, version)) => self.known = Some((pointer, version)),
             Err(error) => {
-                self.watch.lost_sight();
+                self.watch.record_unreachable();
                 return Err(error);
             }
         }

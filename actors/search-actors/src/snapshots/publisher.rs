@@ -19,12 +19,12 @@ use supervision::unix_ms;
 
 use super::adopt::SourceFolders;
 use super::cache::{SnapshotCache, in_parallel};
-use super::collect::{COLLECT_INTERVAL, Collector, GRACE, wanted};
+use super::collect::{COLLECT_INTERVAL, Collector, GRACE, referenced_objects};
 use super::error::SnapshotError;
 use super::lease::Lease;
 use super::stored_check::StoredCheck;
 use super::texts::PublishedTexts;
-use super::waiting::rest;
+use super::wait::sleep;
 use crate::concepts::embedding_files;
 use crate::source_handle::SourceHandle;
 
@@ -81,7 +81,7 @@ impl Publisher {
             .map_or(was_published, |one| one.is_complete);
         Self {
             published: lease.pointer().manifest.filter(|_| manifest.is_some()),
-            learns: handle.learns && part.learns(),
+            learns: handle.learns && part.is_learner(),
             was_complete,
             handle,
             lease,
@@ -103,7 +103,7 @@ impl Publisher {
     pub(super) fn run(mut self) {
         let (ends, lease) = (Arc::clone(&self.ends), Arc::clone(&self.lease));
         let is_ended = move || ends.load(Ordering::Acquire) || lease.is_lost();
-        self.note_published();
+        self.record_published();
         let (unit, source) = (self.lease.unit.clone(), self.handle.haystack.name.as_str());
         if let Err(error) = self.check.start(unit, source, is_ended.clone()) {
             tracing::warn!(event = "snapshot.unchecked", source, %error);
@@ -137,7 +137,7 @@ impl Publisher {
                 }
             }
             self.collect_now_and_then();
-            if !rest(pause, &is_ended) {
+            if !sleep(pause, &is_ended) {
                 return;
             }
         }
@@ -171,9 +171,9 @@ impl Publisher {
         }
         let began = Instant::now();
         let pinned = snapshot.pin_files()?;
-        let lost = self.check.lost();
+        let lost = self.check.lost_objects();
         let files = self.files(&pinned, root.as_ref(), &lost)?;
-        let place = SourcePlace::of(root.as_ref());
+        let place = SourcePlace::from_files(root.as_ref());
         let is_complete = is_ready || self.was_complete;
         let is_same = self.manifest.as_ref().is_some_and(|former| {
             former.files == files
@@ -222,12 +222,12 @@ impl Publisher {
         self.manifest = Some(manifest);
         self.published = Some(published);
         self.snapshot = Some(pinned.snapshot);
-        self.note_published();
+        self.record_published();
         Ok(())
     }
 
     /// What is published is looked after in the storage from now on.
-    fn note_published(&self) {
+    fn record_published(&self) {
         if let (Some(published), Some(manifest)) = (&self.published, &self.manifest) {
             self.check.follow(published, manifest);
         }
@@ -237,7 +237,7 @@ impl Publisher {
     fn put_manifest(&self, manifest: &Manifest) -> Result<PublishedManifest, SnapshotError> {
         let path = self.cache.folder().join("manifest.new");
         fs::write(&path, manifest.to_json()).map_err(SnapshotError::file(&path))?;
-        let stored = self.lease.unit.put(FileKind::Index, "manifest", &path)?;
+        let stored = self.lease.unit.store(FileKind::Index, "manifest", &path)?;
         let published = PublishedManifest {
             object: stored.object,
             digest: stored.digest,
@@ -339,7 +339,7 @@ impl Publisher {
             let file = match former.get(name.as_str()) {
                 Some(file) if !lost.contains(&file.object) => (*file).clone(),
                 Some(former) => self.lease.unit.put_again(former, &folder.join(name))?,
-                None => self.lease.unit.put(kind, name, &folder.join(name))?,
+                None => self.lease.unit.store(kind, name, &folder.join(name))?,
             };
             found.lock().insert(name.clone(), file);
             Ok(())
@@ -364,7 +364,7 @@ impl Publisher {
             }
             let copy = self.cache.folder().join("concepts.new");
             fs::copy(&from, &copy).map_err(SnapshotError::file(&from))?;
-            let file = self.lease.unit.put(FileKind::Concepts, name, &copy)?;
+            let file = self.lease.unit.store(FileKind::Concepts, name, &copy)?;
             let _ = fs::remove_file(&copy);
             self.concepts.insert(name, (now, file.clone()));
             files.push(file);
@@ -381,7 +381,7 @@ impl Publisher {
             return;
         };
         let concepts = self.concepts.values().map(|(_, file)| file);
-        let wanted = wanted(manifest, &self.texts, concepts);
+        let wanted = referenced_objects(manifest, &self.texts, concepts);
         let of = (published, &wanted);
         let now = Instant::now();
         match self.collector.collect(&self.lease, of, GRACE, now) {

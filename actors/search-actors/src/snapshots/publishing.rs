@@ -18,7 +18,7 @@ use super::place::SnapshotMode;
 use super::publisher::{Publisher, UNPUBLISHED_LIMIT, show_unpublished};
 use super::texts::PublishedTexts;
 use super::unit::Unit;
-use super::waiting::rest;
+use super::wait::sleep;
 use crate::source_handle::SourceHandle;
 
 /// How often one who waits looks at the pointer.
@@ -38,7 +38,7 @@ impl Publishing {
     ///
     /// # Errors
     /// What was published cannot be fetched, or a thread cannot be started.
-    pub(crate) fn begin(
+    pub(crate) fn acquire(
         handle: &Arc<SourceHandle>,
         (mode, folders): (&SnapshotMode, SourceFolders),
         lost: &Arc<AtomicBool>,
@@ -60,12 +60,12 @@ impl Publishing {
         // Held from here on: what follows may take longer than a lease lasts.
         let mut publishing = Self {
             ends: Arc::clone(&ends),
-            threads: vec![keep_lease(handle, &lease, &ends)?],
+            threads: vec![spawn_renewal(handle, &lease, &ends)?],
             lease: Arc::clone(&lease),
         };
         let cache = SnapshotCache::open(folders.published.join("files"))?;
         let former = lease.pointer().manifest.is_some();
-        let published = take_up(&lease, &cache, &folders, is_ended)?;
+        let published = adopt_last(&lease, &cache, &folders, is_ended)?;
         let publisher = Publisher::new(
             (Arc::clone(handle), Arc::clone(&lease), Arc::clone(&ends)),
             (cache, folders, *part),
@@ -118,7 +118,7 @@ fn wait_for_lease(
             tracing::info!(event = "lease.waiting", source, reason = %now);
             told = now;
         }
-        if !rest(SEEK_INTERVAL, is_ended) {
+        if !sleep(SEEK_INTERVAL, is_ended) {
             return Ok(None);
         }
     }
@@ -133,7 +133,7 @@ struct RenewalFailures {
 
 impl RenewalFailures {
     /// Whether that it fails is to be shown from now on, or no more; `None` where neither.
-    fn note(&mut self, fails: bool, (began, ended): (Instant, Instant)) -> Option<bool> {
+    fn record(&mut self, fails: bool, (began, ended): (Instant, Instant)) -> Option<bool> {
         if !fails {
             self.since = None;
             return std::mem::take(&mut self.is_shown).then_some(false);
@@ -146,7 +146,7 @@ impl RenewalFailures {
 
 /// The thread that writes the pointer again and again. It finds sooner than the publisher that the
 /// storage says nothing: what that one stores is waited for as long as a large file may take.
-fn keep_lease(
+fn spawn_renewal(
     handle: &Arc<SourceHandle>,
     lease: &Arc<Lease>,
     ends: &Arc<AtomicBool>,
@@ -156,11 +156,11 @@ fn keep_lease(
     let keep = move || {
         let is_ended = || ends.load(Ordering::Acquire) || lease.is_lost();
         let mut unrenewed = RenewalFailures::default();
-        while rest(RENEW_INTERVAL, &is_ended) {
+        while sleep(RENEW_INTERVAL, &is_ended) {
             let began = Instant::now();
             let renewed = lease.renew();
             let error = renewed.as_ref().err();
-            if let Some(shows) = unrenewed.note(error.is_some(), (began, Instant::now())) {
+            if let Some(shows) = unrenewed.record(error.is_some(), (began, Instant::now())) {
                 show_unpublished(&handle, error.filter(|_| shows));
             }
             match renewed {
@@ -180,7 +180,7 @@ fn keep_lease(
 }
 
 /// What was published last, and its texts. The index here becomes that, unless it is that already.
-fn take_up(
+fn adopt_last(
     lease: &Lease,
     cache: &SnapshotCache,
     folders: &SourceFolders,
@@ -222,7 +222,7 @@ fn take_up(
         }
         Err(error) => return Err(error),
     }
-    let texts = PublishedTexts::take_up(manifest.files_of(FileKind::Texts), cache)?;
+    let texts = PublishedTexts::load(manifest.files_of(FileKind::Texts), cache)?;
     let wanted: BTreeSet<&str> = texts.files().map(|file| file.digest.as_str()).collect();
     // Files that are left take room, nothing else.
     let _ = cache.retain(&wanted);

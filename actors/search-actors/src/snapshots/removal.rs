@@ -12,7 +12,7 @@ use super::error::SnapshotError;
 use super::inspect::units;
 use super::lease::{Lease, LeaseSeeker};
 use super::unit::Unit;
-use super::waiting::rest;
+use super::wait::sleep;
 
 /// Longer than it takes to see that whoever had it last is gone.
 const SEEK_TIMEOUT: Duration = LEASE_TIMEOUT.saturating_mul(2);
@@ -76,7 +76,7 @@ fn take(source: &str, unit: Unit) -> Result<Lease, SnapshotError> {
                 owner: seeker.holder().to_owned(),
             });
         }
-        rest(SEEK_INTERVAL, &|| false);
+        sleep(SEEK_INTERVAL, &|| false);
     }
 }
 

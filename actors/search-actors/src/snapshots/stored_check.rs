@@ -22,7 +22,7 @@ use search_core::snapshots::{Manifest, PublishedManifest};
 
 use super::error::SnapshotError;
 use super::unit::Unit;
-use super::waiting::rest;
+use super::wait::sleep;
 
 /// Between two looks at all lengths.
 const LENGTHS_INTERVAL: Duration = Duration::from_secs(60);
@@ -73,7 +73,7 @@ impl StoredCheck {
     }
 
     /// The objects that have to be stored again.
-    pub(super) fn lost(&self) -> BTreeSet<String> {
+    pub(super) fn lost_objects(&self) -> BTreeSet<String> {
         self.state.lock().lost.clone()
     }
 
@@ -82,7 +82,7 @@ impl StoredCheck {
         !self.state.lock().lost.is_empty()
     }
 
-    fn lose(&self, object: &str, source: &str, reason: &str) {
+    fn record_lost(&self, object: &str, source: &str, reason: &str) {
         let mut state = self.state.lock();
         // It may be needed no more, and be removed.
         if state.published.contains_key(object) && state.lost.insert(object.to_owned()) {
@@ -121,7 +121,7 @@ impl StoredCheck {
     fn run(&self, unit: &Unit, source: &str, is_ended: &(dyn Fn() -> bool + Sync)) {
         let mut last = String::new();
         let (mut lengths_at, mut content_at) = (Instant::now(), Instant::now());
-        while rest(INTERVAL, is_ended) {
+        while sleep(INTERVAL, is_ended) {
             // A storage that is away is told of by whoever publishes.
             if Instant::now() >= lengths_at {
                 let _ = self.compare_lengths(unit, source);
@@ -140,10 +140,10 @@ impl StoredCheck {
     fn compare_lengths(&self, unit: &Unit, source: &str) -> Result<(), SnapshotError> {
         for (object, stored) in self.published() {
             match (unit.storage.bytes_of(&unit.key(&object))?, stored.bytes) {
-                (None, _) => self.lose(&object, source, "it is not there"),
+                (None, _) => self.record_lost(&object, source, "it is not there"),
                 (Some(found), Some(bytes)) if found != bytes => {
                     let reason = format!("it has {found} bytes, {bytes} were stored");
-                    self.lose(&object, source, &reason);
+                    self.record_lost(&object, source, &reason);
                 }
                 (Some(_), _) => {}
             }
@@ -159,8 +159,8 @@ impl StoredCheck {
     ) -> Result<(), SnapshotError> {
         match unit.storage.digest_of(&unit.key(object)) {
             Ok(digest) if digest == stored.digest => {}
-            Ok(_) => self.lose(object, source, "its BLAKE3 digest is another"),
-            Err(ObjectError::Missing { .. }) => self.lose(object, source, "it is not there"),
+            Ok(_) => self.record_lost(object, source, "its BLAKE3 digest is another"),
+            Err(ObjectError::Missing { .. }) => self.record_lost(object, source, "it is not there"),
             Err(error) => return Err(error.into()),
         }
         Ok(())

@@ -41,7 +41,7 @@ struct MissingText {
 
 /// What a document's content is called.
 fn content_id(key: &str, hash: &[u8; 16]) -> ContentId {
-    let form = match Format::of_name(key) {
+    let form = match Format::from_name(key) {
         Some(_) => ContentForm::Text,
         None => ContentForm::File,
     };
@@ -50,7 +50,7 @@ fn content_id(key: &str, hash: &[u8; 16]) -> ContentId {
 
 impl PublishedTexts {
     /// Takes up packs that are in the cache.
-    pub(super) fn take_up<'f>(
+    pub(super) fn load<'f>(
         files: impl Iterator<Item = &'f DescribedFile>,
         cache: &SnapshotCache,
     ) -> Result<Self, SnapshotError> {
@@ -157,8 +157,8 @@ impl PublishedTexts {
             return Ok(());
         }
         let name = uuid::Uuid::new_v4().simple().to_string();
-        let file = unit.put(FileKind::Texts, &name, &path)?;
-        cache.keep(&path, &file.digest)?;
+        let file = unit.store(FileKind::Texts, &name, &path)?;
+        cache.insert(&path, &file.digest)?;
         let kept = cache.path(&file.digest);
         let pack = TextPack::open(&kept).map_err(SnapshotError::file(&kept))?;
         self.insert(file, pack);
@@ -179,7 +179,7 @@ impl PublishedTexts {
         let (small, large): (Vec<_>, Vec<_>) = self
             .packs
             .iter()
-            .partition(|(_, pack)| pack.bytes() < LARGE_PACK || holds_little(pack, &wanted));
+            .partition(|(_, pack)| pack.bytes() < LARGE_PACK || is_mostly_unused(pack, &wanted));
         let mut anew = Self::default();
         for (file, pack) in large {
             for id in pack.ids() {
@@ -206,7 +206,7 @@ impl PublishedTexts {
 }
 
 /// Whether less than half of a pack's contents are needed.
-fn holds_little(pack: &TextPack, wanted: &BTreeSet<ContentId>) -> bool {
+fn is_mostly_unused(pack: &TextPack, wanted: &BTreeSet<ContentId>) -> bool {
     let (mut needed, mut all) = (0, 0);
     for id in pack.ids() {
         all += 1;
@@ -221,7 +221,7 @@ fn content(
     root: &dyn SourceFiles,
     texts: Option<&TextStore>,
 ) -> Option<Vec<u8>> {
-    if Format::of_name(&missing.key).is_some() {
+    if Format::from_name(&missing.key).is_some() {
         return texts?.get(&missing.hash).map(String::into_bytes);
     }
     // What is indexed is to be shown, however long its source lets it be.

@@ -34,10 +34,10 @@ pub(super) enum PointerRead {
 
 impl Unit {
     pub(super) fn new(storage: &ObjectStorage, source: &str, part: SourcePart) -> Self {
-        Self::named(storage, source, &part.folder())
+        Self::with_part_name(storage, source, &part.folder())
     }
 
-    pub(super) fn named(storage: &ObjectStorage, source: &str, part: &str) -> Self {
+    pub(super) fn with_part_name(storage: &ObjectStorage, source: &str, part: &str) -> Self {
         Self {
             storage: storage.clone(),
             prefix: format!("{SOURCES}/{source}/{part}"),
@@ -83,7 +83,7 @@ impl Unit {
     }
 
     /// Stores a file under a name that was never used.
-    pub(super) fn put(
+    pub(super) fn store(
         &self,
         kind: FileKind,
         name: &str,
@@ -115,7 +115,7 @@ impl Unit {
                 "{file} is lost in the storage, and damaged here"
             )));
         }
-        self.put(former.kind, &former.name, file)
+        self.store(former.kind, &former.name, file)
     }
 
     /// The manifest that a pointer names; `scratch` is a folder for a moment.

@@ -10,7 +10,7 @@ use search_engine::index::{INDEX_FORMAT, IndexSnapshot, complete_published, join
 use search_engine::packs::TextPack;
 use search_engine::published_files::{PublishedFiles, SourcePlace};
 
-use super::adopt::emptied;
+use super::adopt::recreate_folder;
 use super::cache::SnapshotCache;
 use super::error::SnapshotError;
 use crate::concepts::is_embeddings;
@@ -36,7 +36,7 @@ pub(super) fn open_view(
             return Err(SnapshotError::IndexFormat(manifest.index_format));
         }
     }
-    emptied(folder).map_err(SnapshotError::file(folder))?;
+    recreate_folder(folder).map_err(SnapshotError::file(folder))?;
     for manifest in manifests {
         for file in manifest.files_of(FileKind::Index) {
             cache.link(file, folder)?;
@@ -92,12 +92,12 @@ fn check_statistics(manifests: &[Manifest], snapshot: &IndexSnapshot) -> Result<
 
 /// Puts what was learnt and embedded into a folder of its own; says whether there is any. What was
 /// learnt of all parts comes with the first, what was embedded with each.
-pub(super) fn lay_out_concepts(
+pub(super) fn write_concepts(
     manifests: &[Manifest],
     cache: &SnapshotCache,
     folder: &Path,
 ) -> Result<bool, SnapshotError> {
-    emptied(folder).map_err(SnapshotError::file(folder))?;
+    recreate_folder(folder).map_err(SnapshotError::file(folder))?;
     let mut any = false;
     for (number, manifest) in manifests.iter().enumerate() {
         for file in manifest.files_of(FileKind::Concepts) {

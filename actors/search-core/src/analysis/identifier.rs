@@ -11,7 +11,7 @@ pub(crate) const MAX_PARTS: usize = 24;
 
 /// The byte ranges of the parts of `word`; empty when the word is simple (has one part which is
 /// the whole word). Single letters are no parts.
-pub fn parts(word: &str, out: &mut Vec<Range<usize>>) {
+pub fn push_parts(word: &str, out: &mut Vec<Range<usize>>) {
     out.clear();
     if is_simple(word.as_bytes()) {
         return;
@@ -139,7 +139,7 @@ mod tests {
 
     fn split(word: &str) -> Vec<&str> {
         let mut ranges = Vec::new();
-        parts(word, &mut ranges);
+        push_parts(word, &mut ranges);
         ranges.into_iter().map(|range| &word[range]).collect()
     }
 
@@ -181,7 +181,7 @@ mod tests {
         #[test]
         fn parts_are_disjoint_and_in_order(word in "[a-zA-Z0-9_éÉß漢]{1,24}") {
             let mut ranges = Vec::new();
-            parts(&word, &mut ranges);
+            push_parts(&word, &mut ranges);
             let mut end = 0;
             for range in ranges {
                 prop_assert!(range.start >= end && range.end > range.start);

@@ -11,17 +11,17 @@
 //! words to terms and pays for folding and stemming once a word. Stop words are left off by the
 //! query alone: the index holds every word.
 
-mod divided;
 mod fold;
+mod hyphenation;
 mod identifier;
 mod stop_words;
 mod terms;
 mod words;
 
-pub use divided::divided_words;
 pub use fold::{fold, folded_line};
+pub use hyphenation::divided_words;
 pub(crate) use identifier::MAX_PARTS;
-pub use identifier::parts as identifier_parts;
+pub use identifier::push_parts as identifier_parts;
 pub use stop_words::{is_stop_word, stop_words};
 pub use terms::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};
 pub use words::{Word, Words, words};

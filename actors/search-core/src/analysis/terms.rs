@@ -94,7 +94,7 @@ impl WordAnalyzer {
             return;
         }
         let mut parts = std::mem::take(&mut terms.parts);
-        identifier::parts(word, &mut parts);
+        identifier::push_parts(word, &mut parts);
         if parts.is_empty() {
             let stem = self.stem(&folded);
             terms.push(&stem, TermKind::Whole);
@@ -104,7 +104,7 @@ impl WordAnalyzer {
         } else {
             terms.push(&folded, TermKind::Whole);
             for part in &parts {
-                terms.push(&self.whole(&word[part.clone()]), TermKind::Part);
+                terms.push(&self.whole_term(&word[part.clone()]), TermKind::Part);
             }
         }
         terms.parts = parts;
@@ -112,16 +112,16 @@ impl WordAnalyzer {
 
     /// The term of a part of an identifier: the one it has as a word by itself.
     pub(crate) fn term(&self, part: &str) -> String {
-        self.whole(part)
+        self.whole_term(part)
     }
 
     /// The term of a word as a whole. A part of an identifier has the term it has as a word by
     /// itself.
-    fn whole(&self, word: &str) -> String {
+    fn whole_term(&self, word: &str) -> String {
         let mut folded = String::with_capacity(word.len());
         fold(word, &mut folded);
         let mut parts = Vec::new();
-        identifier::parts(word, &mut parts);
+        identifier::push_parts(word, &mut parts);
         match self.stem(&folded) {
             Cow::Owned(stem) if parts.is_empty() => stem,
             _ => folded,

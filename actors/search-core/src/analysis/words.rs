@@ -238,7 +238,7 @@ impl Block {
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// A byte eight times.
-const fn each(byte: u8) -> u64 {
+const fn repeat_byte(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
@@ -247,10 +247,10 @@ const fn each(byte: u8) -> u64 {
 #[inline]
 const fn word_bytes(eight: u64) -> u64 {
     let low = eight & !HIGH;
-    let lower = low | each(0x20);
-    let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x7f - b'z'));
-    let digit = (low + each(0x80 - b'0')) & !(low + each(0x7f - b'9'));
-    let underscore = !((low ^ each(b'_')) + each(0x7f));
+    let lower = low | repeat_byte(0x20);
+    let letter = (lower + repeat_byte(0x80 - b'a')) & !(lower + repeat_byte(0x7f - b'z'));
+    let digit = (low + repeat_byte(0x80 - b'0')) & !(low + repeat_byte(0x7f - b'9'));
+    let underscore = !((low ^ repeat_byte(b'_')) + repeat_byte(0x7f));
     (letter | digit | underscore) & HIGH & !eight
 }
 

@@ -55,7 +55,7 @@ const NAMES: [(DefinitionKind, &[&str]); 10] = [
 impl DefinitionKind {
     /// The kind with this name in a query, in small letters.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(_, names)| names.contains(&name));
         named.map(|(kind, _)| *kind)
     }
@@ -100,10 +100,10 @@ mod tests {
         for (kind, names) in NAMES {
             assert_eq!(kind.as_str(), names[0]);
             for name in names {
-                assert_eq!(DefinitionKind::of_name(name), Some(kind), "{name}");
+                assert_eq!(DefinitionKind::from_name(name), Some(kind), "{name}");
             }
         }
-        assert_eq!(DefinitionKind::of_name("weather"), None);
+        assert_eq!(DefinitionKind::from_name("weather"), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub enum Language {
 impl Language {
     /// The language of a file with this path.
     #[must_use]
-    pub fn of_key(key: &str) -> Option<Self> {
+    pub fn from_key(key: &str) -> Option<Self> {
         let name = crate::names::file_name(key);
         let (_, extension) = name.rsplit_once('.')?;
         Some(match extension {

@@ -4,9 +4,9 @@ use super::kind::DefinitionKind::{
     Class, Constant, Enum, Function, Heading, Interface, Macro, Module, Struct, Type,
 };
 use super::language::Language;
-use super::others;
+use super::other_languages;
 use super::signature;
-use super::words::{LineDefinition, is_name_byte, name_of, named, word_of};
+use super::words::{LineDefinition, is_name_byte, name_of, named_definition, word_of};
 
 /// What `line` defines; `above` is the line before it, `behind` the text that follows it.
 pub(super) fn definition<'t>(
@@ -20,7 +20,7 @@ pub(super) fn definition<'t>(
     let first = *code.as_bytes().first()?;
     match language {
         Language::Markdown => return heading(line),
-        Language::C => return signature::of_c(line, above, behind),
+        Language::C => return signature::parse_c(line, above, behind),
         Language::Shell => return shell(code),
         _ => {}
     }
@@ -32,13 +32,13 @@ pub(super) fn definition<'t>(
         Language::Python => python(code, indent),
         Language::Script => script(code, indent, behind),
         Language::Go => go(code, indent),
-        Language::Java => signature::of_java(code, indent),
+        Language::Java => signature::parse_java(code, indent),
         Language::Ruby => ruby(code),
         Language::Php => php(code),
         Language::Lua => lua(code),
-        Language::Elixir => others::elixir(code),
-        Language::Haskell => others::haskell(code, indent, behind),
-        Language::Zig => others::zig(code),
+        Language::Elixir => other_languages::elixir(code),
+        Language::Haskell => other_languages::haskell(code, indent, behind),
+        Language::Zig => other_languages::zig(code),
         Language::C | Language::Shell | Language::Markdown => None,
     }
 }
@@ -69,12 +69,12 @@ fn rust(mut code: &str, indent: usize) -> LineDefinition<'_> {
                 let is_it = behind.trim_start().starts_with(':') && name != "_";
                 return is_it.then_some((Constant, name));
             }
-            "fn" => return named(Function, rest),
-            "struct" | "union" => return named(Struct, rest),
-            "enum" => return named(Enum, rest),
-            "trait" => return named(Interface, rest),
+            "fn" => return named_definition(Function, rest),
+            "struct" | "union" => return named_definition(Struct, rest),
+            "enum" => return named_definition(Enum, rest),
+            "trait" => return named_definition(Interface, rest),
             // Those of implementations are no names that anybody looks for.
-            "type" if indent == 0 || is_public => return named(Type, rest),
+            "type" if indent == 0 || is_public => return named_definition(Type, rest),
             "mod" => {
                 let (name, behind) = name_of(rest)?;
                 return behind
@@ -82,8 +82,8 @@ fn rust(mut code: &str, indent: usize) -> LineDefinition<'_> {
                     .starts_with('{')
                     .then_some((Module, name));
             }
-            "macro_rules" => return named(Macro, rest.strip_prefix('!')?.trim_start()),
-            "macro" => return named(Macro, rest),
+            "macro_rules" => return named_definition(Macro, rest.strip_prefix('!')?.trim_start()),
+            "macro" => return named_definition(Macro, rest),
             _ => return None,
         }
         if code.is_empty() {
@@ -98,13 +98,13 @@ fn python(code: &str, indent: usize) -> LineDefinition<'_> {
         "async" => {
             let (next, rest) = word_of(rest);
             if next == "def" {
-                named(Function, rest)
+                named_definition(Function, rest)
             } else {
                 None
             }
         }
-        "def" | "cdef" | "cpdef" => named(Function, rest),
-        "class" => named(Class, rest),
+        "def" | "cdef" | "cpdef" => named_definition(Function, rest),
+        "class" => named_definition(Class, rest),
         _ if indent == 0 => constant(word, rest),
         _ => None,
     }
@@ -134,10 +134,10 @@ fn script<'t>(mut code: &'t str, indent: usize, behind: &str) -> LineDefinition<
             {
                 is_member = true;
             }
-            "function" => return named(Function, rest),
-            "class" => return named(Class, rest),
-            "interface" => return named(Interface, rest),
-            "enum" => return named(Enum, rest),
+            "function" => return named_definition(Function, rest),
+            "class" => return named_definition(Class, rest),
+            "interface" => return named_definition(Interface, rest),
+            "enum" => return named_definition(Enum, rest),
             "type" => {
                 let (name, behind) = name_of(rest)?;
                 let is_it = behind.trim_start().starts_with(['=', '<']);
@@ -152,7 +152,7 @@ fn script<'t>(mut code: &'t str, indent: usize, behind: &str) -> LineDefinition<
             }
             "const" if word_of(rest).0 == "enum" => {}
             "const" | "let" | "var" => return variable(rest, is_exported, behind),
-            _ => return signature::of_member(code, indent, is_member),
+            _ => return signature::parse_member(code, indent, is_member),
         }
         if rest.is_empty() {
             return None;
@@ -223,15 +223,15 @@ fn go(code: &str, indent: usize) -> LineDefinition<'_> {
     match word {
         "func" => {
             let receiver = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-            named(
+            named_definition(
                 Function,
                 receiver.map_or(rest, |(_, rest)| rest.trim_start()),
             )
         }
         "type" => go_type(rest),
-        "const" => named(Constant, rest),
+        "const" => named_definition(Constant, rest),
         // Those of functions are no names that anybody looks for.
-        "var" if indent == 0 => named(Constant, rest),
+        "var" if indent == 0 => named_definition(Constant, rest),
         _ => None,
     }
 }
@@ -262,7 +262,7 @@ fn ruby(code: &str) -> LineDefinition<'_> {
         "class" | "module" => {
             let kind = if word == "class" { Class } else { Module };
             let path = rest.split([' ', '<', ';']).next()?;
-            named(kind, path.rsplit("::").next()?)
+            named_definition(kind, path.rsplit("::").next()?)
         }
         _ => constant(word, rest),
     }
@@ -283,13 +283,13 @@ fn php(mut code: &str) -> LineDefinition<'_> {
             "abstract" | "final" | "public" | "private" | "protected" | "static" | "readonly" => {
                 code = rest;
             }
-            "function" => return named(Function, rest.trim_start_matches(['&', ' '])),
-            "class" => return named(Class, rest),
-            "interface" | "trait" => return named(Interface, rest),
-            "enum" => return named(Enum, rest),
+            "function" => return named_definition(Function, rest.trim_start_matches(['&', ' '])),
+            "class" => return named_definition(Class, rest),
+            "interface" | "trait" => return named_definition(Interface, rest),
+            "enum" => return named_definition(Enum, rest),
             "const" => {
                 let before = rest.split('=').next()?.trim_end();
-                return named(Constant, before.rsplit(' ').next()?);
+                return named_definition(Constant, before.rsplit(' ').next()?);
             }
             _ => return None,
         }
@@ -299,7 +299,7 @@ fn php(mut code: &str) -> LineDefinition<'_> {
 fn shell(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     if word == "function" {
-        return named(Function, rest);
+        return named_definition(Function, rest);
     }
     let length = code
         .bytes()
@@ -320,7 +320,7 @@ fn lua(code: &str) -> LineDefinition<'_> {
         _ => head_of_assigned(code)?,
     };
     let path = rest.split('(').next()?;
-    named(Function, path.rsplit(['.', ':']).next()?)
+    named_definition(Function, path.rsplit(['.', ':']).next()?)
 }
 
 /// What a function is assigned to.

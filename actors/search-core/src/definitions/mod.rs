@@ -5,7 +5,7 @@ mod group;
 mod kind;
 mod language;
 mod line;
-mod others;
+mod other_languages;
 mod signature;
 mod words;
 
@@ -41,7 +41,7 @@ pub struct Definition<'t> {
 /// What a file with this path and text defines, in the order of the text; nothing where its
 /// language is not known.
 pub fn definitions<'t>(key: &str, text: &'t str) -> impl Iterator<Item = Definition<'t>> {
-    let language = Language::of_key(key);
+    let language = Language::from_key(key);
     let lines = language.map(|language| Lines {
         language,
         text,

@@ -66,7 +66,7 @@ fn is_type(text: &str) -> bool {
 }
 
 /// Java and its like.
-pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
+pub(super) fn parse_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
     let (mut is_static, mut is_final) = (false, false);
     loop {
         if let Some(annotation) = code.strip_prefix("@interface ") {
@@ -85,7 +85,7 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
             | "extern" | "nonisolated" | "opaque" | "transparent"
                 if !rest.is_empty() =>
             {
-                code = behind_scope(rest);
+                code = after_scope(rest);
                 continue;
             }
             "class" | "record" | "object" | "actor" => Class,
@@ -131,7 +131,7 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
 }
 
 /// What stands behind `[package]` of a modifier, as Scala has it.
-fn behind_scope(text: &str) -> &str {
+fn after_scope(text: &str) -> &str {
     let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     inside.map_or(text, |(_, rest)| rest.trim_start())
 }
@@ -172,7 +172,7 @@ fn method(code: &str) -> LineDefinition<'_> {
 }
 
 /// A member of a class in JavaScript: `name(…) {`.
-pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> LineDefinition<'_> {
+pub(super) fn parse_member(code: &str, indent: usize, is_member: bool) -> LineDefinition<'_> {
     let (name, rest) = name_of(code)?;
     if indent == 0 || CONTROL.contains(&name) {
         return None;
@@ -226,7 +226,7 @@ fn has_body_behind(rest: &str) -> bool {
 }
 
 /// C and C++.
-pub(super) fn of_c<'t>(line: &'t str, above: &str, behind: &str) -> LineDefinition<'t> {
+pub(super) fn parse_c<'t>(line: &'t str, above: &str, behind: &str) -> LineDefinition<'t> {
     let code = line.trim_start();
     let indent = line.len() - code.len();
     if let Some(directive) = code.strip_prefix('#') {
@@ -333,7 +333,7 @@ fn function_of_c<'t>(
     behind: &str,
 ) -> LineDefinition<'t> {
     if let Some((name, after)) = operator(code) {
-        return begins_a_body(after, behind).then_some((Function, name));
+        return starts_body(after, behind).then_some((Function, name));
     }
     let (head, after) = code.split_once('(')?;
     let (name, before) = name_before(head)?;
@@ -354,11 +354,11 @@ fn function_of_c<'t>(
     {
         return None;
     }
-    begins_a_body(after, behind).then_some((Function, name))
+    starts_body(after, behind).then_some((Function, name))
 }
 
 /// Whether a body begins before anything ends, in the rest of a line or the lines behind it.
-fn begins_a_body(after: &str, behind: &str) -> bool {
+fn starts_body(after: &str, behind: &str) -> bool {
     let lines = behind.split('\n').take(MAX_SIGNATURE_LINES);
     for line in std::iter::once(after).chain(lines) {
         let line = line.split("//").next().unwrap_or(line);

@@ -27,6 +27,6 @@ pub(super) fn word_of(text: &str) -> (&str, &str) {
 }
 
 /// What is defined by the name that `rest` begins with.
-pub(super) fn named<'t>(kind: DefinitionKind, rest: &'t str) -> LineDefinition<'t> {
+pub(super) fn named_definition<'t>(kind: DefinitionKind, rest: &'t str) -> LineDefinition<'t> {
     name_of(rest).map(|(name, _)| (kind, name))
 }

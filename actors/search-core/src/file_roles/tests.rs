@@ -92,21 +92,21 @@ const PATHS: [(&str, FileRole); 82] = [
 #[test]
 fn i16_paths_tell_what_files_are_for() {
     for (path, expected) in PATHS {
-        assert_eq!(FileRole::of_path(path), expected, "{path}");
+        assert_eq!(FileRole::from_path(path), expected, "{path}");
     }
 }
 
 #[test]
 fn i16_what_nobody_types_is_what_programs_write() {
     let table = format!("var all = [{}];", "\"word\", ".repeat(1_000));
-    assert_eq!(FileRole::of("data/all.js", &table), Generated);
-    assert_eq!(FileRole::of("data/all.js", &table[..1_500]), Main);
+    assert_eq!(FileRole::detect("data/all.js", &table), Generated);
+    assert_eq!(FileRole::detect("data/all.js", &table[..1_500]), Main);
     let typed = "let a = 1; // one of many lines\n".repeat(200) + &table[..3_000];
-    assert_eq!(FileRole::of("src/a.js", &typed), Main);
+    assert_eq!(FileRole::detect("src/a.js", &typed), Main);
     // Notes, and records of a collection, stand on one line as well.
-    assert_eq!(FileRole::of("notes/a.md", &table), Documentation);
-    assert_eq!(FileRole::of("17", &table), Main);
-    assert_eq!(FileRole::of("10.1000/17.5", &table), Main);
+    assert_eq!(FileRole::detect("notes/a.md", &table), Documentation);
+    assert_eq!(FileRole::detect("17", &table), Main);
+    assert_eq!(FileRole::detect("10.1000/17.5", &table), Main);
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn generators_say_so_in_the_first_lines() {
         ("let text = \"@generated\";", Main),
         ("// Writes the generated code.", Main),
     ] {
-        assert_eq!(FileRole::of("src/a.rs", text), expected, "{text}");
+        assert_eq!(FileRole::detect("src/a.rs", text), expected, "{text}");
     }
     let late = "fn a() {}\n".repeat(20) + "// @generated";
-    assert_eq!(FileRole::of("src/a.rs", &late), Main);
-    assert_eq!(FileRole::of("docs/a.md", "# @generated"), Documentation);
+    assert_eq!(FileRole::detect("src/a.rs", &late), Main);
+    assert_eq!(FileRole::detect("docs/a.md", "# @generated"), Documentation);
 }
 
 #[test]

@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
+use super::definition_piece::with_definition;
 use super::extents::{Extent, extents};
-use super::meant::with_definition;
-use super::rest::{REST_TOKENS, rest_budget};
+use super::remaining::{REST_TOKENS, rest_budget};
 use super::tokens::tokens;
 use crate::snippet::Hit;
 
@@ -134,7 +134,7 @@ fn chosen(
     let mut taken = vec![0_i32; documents.len()];
     let (mut left, mut least) = (budget, 0.0);
     let worth = |one: &Candidate, taken: &[i32]| one.score * FURTHER.powi(taken[one.document]);
-    while let Some(at) = best(&candidates, |one| worth(one, &taken)) {
+    while let Some(at) = best_candidate(&candidates, |one| worth(one, &taken)) {
         let one = candidates.swap_remove(at);
         let value = worth(&one, &taken);
         if value < least {
@@ -162,7 +162,7 @@ fn chosen(
     in_order(chosen)
 }
 
-fn best(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -> Option<usize> {
+fn best_candidate(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -> Option<usize> {
     let order = |a: &usize, b: &usize| {
         let (a, b) = (&candidates[*a], &candidates[*b]);
         let by_place = (b.document, b.extent.range.start).cmp(&(a.document, a.extent.range.start));
@@ -189,7 +189,7 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
             let inside = &inside[before..];
             hits = rest;
             if !inside.is_empty() || is_meant(found, extent) {
-                list.push((document, extent.clone(), counted(inside)));
+                list.push((document, extent.clone(), term_counts(inside)));
             }
         }
         if list.len() == before && !found.is_part {
@@ -228,7 +228,7 @@ fn is_meant(found: &FoundDocument, extent: &Extent) -> bool {
         || asked.is_some_and(|line| (extent.line..=extent.end_line).contains(&line))
 }
 
-fn counted(hits: &[Hit]) -> [u32; TERMS] {
+fn term_counts(hits: &[Hit]) -> [u32; TERMS] {
     let mut counts = [0; TERMS];
     for hit in hits {
         for (bit, count) in counts.iter_mut().enumerate() {
@@ -346,7 +346,7 @@ fn in_order(chosen: Vec<Candidate>) -> Vec<ChosenPassage> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::rest::unshown;
+    use super::super::remaining::places_without_passage;
     use super::*;
     use crate::query::{SearchRequest, parse};
     use crate::snippet::TermFinder;
@@ -428,7 +428,7 @@ mod tests {
             prop_assert!(passages.iter().map(|one| one.tokens).sum::<usize>() <= budget);
             let beside = choose_beside_rest(&documents, budget);
             let results = documents.iter().enumerate();
-            let rest = unshown(
+            let rest = places_without_passage(
                 results,
                 |(at, _)| beside.iter().any(|one| one.document == *at),
                 |(_, found)| format!("{}:1", found.place),

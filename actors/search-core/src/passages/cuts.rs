@@ -39,7 +39,7 @@ pub fn passage_starts(text: &str) -> Vec<usize> {
         let length = memchr::memchr(b'\n', &bytes[at..]);
         let line = &text[at..length.map_or(bytes.len(), |length| at + length + 1)];
         let size = at - open;
-        let is_seam = size >= enough && begins_something(line, is_behind_gap);
+        let is_seam = size >= enough && is_block_start(line, is_behind_gap);
         if size > 0 && (is_seam || size + line.len() > most) {
             starts.push(at);
             open = at;
@@ -71,7 +71,7 @@ pub(super) fn evenly(count: usize, most: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Whether a line is a heading, or stands at the margin behind an empty line.
-fn begins_something(line: &str, is_behind_gap: bool) -> bool {
+fn is_block_start(line: &str, is_behind_gap: bool) -> bool {
     let is_at_margin = !line.starts_with([' ', '\t', '\r', '\n', '}', ')']);
     is_at_margin && (is_behind_gap || line.starts_with("# ") || line.starts_with("##"))
 }

@@ -41,7 +41,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
             if sentence.chars().count() > MAX_SENTENCE_CHARS {
                 continue;
             }
-            let terms = counted(sentence, &analyzer, &mut buffer);
+            let terms = count_terms(sentence, &analyzer, &mut buffer);
             if terms.len() >= 3 {
                 found.push(Sentence {
                     text: sentence,
@@ -63,10 +63,14 @@ fn is_markup(line: &str) -> bool {
 
 /// Terms and their counts of any text.
 pub(super) fn terms_of(text: &str) -> FxHashMap<String, u32> {
-    counted(text, &WordAnalyzer::default(), &mut WordTerms::default())
+    count_terms(text, &WordAnalyzer::default(), &mut WordTerms::default())
 }
 
-fn counted(text: &str, analyzer: &WordAnalyzer, buffer: &mut WordTerms) -> FxHashMap<String, u32> {
+fn count_terms(
+    text: &str,
+    analyzer: &WordAnalyzer,
+    buffer: &mut WordTerms,
+) -> FxHashMap<String, u32> {
     let mut terms = FxHashMap::default();
     for word in words(text) {
         analyzer.analyze(word.text, buffer);

@@ -35,7 +35,7 @@ pub fn summarize(text: &str, max_chars: usize) -> String {
         return cut(text, max_chars);
     }
     let vectors = vectors(&sentences);
-    let likeness = likeness(&vectors);
+    let likeness = similarity_matrix(&vectors);
     let ranks = page_rank(&likeness);
     let mut order: Vec<usize> = (0..sentences.len()).collect();
     // Equal ranks: the earlier one, which introduces.
@@ -98,7 +98,7 @@ fn vectors(sentences: &[Sentence<'_>]) -> Vec<Vector> {
     sentences.iter().map(vector).collect()
 }
 
-fn likeness(vectors: &[Vector]) -> Vec<Vec<f64>> {
+fn similarity_matrix(vectors: &[Vector]) -> Vec<Vec<f64>> {
     let mut matrix = vec![vec![0.0; vectors.len()]; vectors.len()];
     for a in 0..vectors.len() {
         for b in 0..a {

@@ -4,17 +4,17 @@
 /// is none, and each line break is one.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
-    counted(text, usize::MAX).0
+    count_prefix(text, usize::MAX).0
 }
 
 /// The beginning of a text that is at most so many tokens.
 #[must_use]
 pub fn beginning(text: &str, most: usize) -> &str {
-    &text[..counted(text, most).1]
+    &text[..count_prefix(text, most).1]
 }
 
 /// The tokens of the longest beginning of at most `most`, and its bytes.
-fn counted(text: &str, most: usize) -> (usize, usize) {
+fn count_prefix(text: &str, most: usize) -> (usize, usize) {
     let (mut count, mut run) = (0, 0);
     for (at, c) in text.char_indices() {
         if c.is_alphanumeric() {

@@ -16,7 +16,7 @@ pub fn relevant(question: &str, text: &str, max_chars: usize) -> String {
         return text.to_owned();
     }
     let wanted = terms_of(question);
-    let parts = parts(text);
+    let parts = line_parts(text);
     let shared = |part: &&str| {
         let terms = terms_of(part);
         wanted
@@ -52,7 +52,7 @@ pub fn relevant(question: &str, text: &str, max_chars: usize) -> String {
 }
 
 /// Runs of whole lines of up to [`PART_CHARS`]; longer lines are cut.
-fn parts(text: &str) -> Vec<&str> {
+fn line_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut chars) = (0, 0);
     let mut at = 0;
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(relevant("", "", 100), "");
         let endless = "日".repeat(500_000);
         assert!(relevant("日", &endless, 4_000).chars().count() <= 4_010);
-        let whole = parts(&endless).concat();
+        let whole = line_parts(&endless).concat();
         assert_eq!(whole, endless);
     }
 }

@@ -41,7 +41,7 @@ impl From<bool> for MatchState {
 impl Condition {
     /// Whether the condition holds, by what `leaf` says of its words, phrases, prefixes and
     /// filters. Leaves that cannot change the outcome are not asked for.
-    pub fn holds<E>(
+    pub fn evaluate<E>(
         &self,
         leaf: &mut impl FnMut(&Self) -> Result<MatchState, E>,
     ) -> Result<MatchState, E> {
@@ -51,7 +51,7 @@ impl Condition {
             | Self::Prefix(_)
             | Self::Pattern(_)
             | Self::Filter(_) => leaf(self),
-            Self::Not(inner) => Ok(match inner.holds(leaf)? {
+            Self::Not(inner) => Ok(match inner.evaluate(leaf)? {
                 MatchState::Yes => MatchState::No,
                 MatchState::No => MatchState::Yes,
                 MatchState::Undecided => MatchState::Undecided,
@@ -72,7 +72,7 @@ impl Condition {
         for member in list {
             // A trait object stops the type of the closure from growing with the depth.
             let mut leaf: &mut dyn FnMut(&Self) -> Result<MatchState, E> = leaf;
-            match member.holds_dyn(&mut leaf)? {
+            match member.evaluate_dyn(&mut leaf)? {
                 truth if truth == decisive => return Ok(decisive),
                 MatchState::Undecided => outcome = MatchState::Undecided,
                 _ => {}
@@ -81,11 +81,11 @@ impl Condition {
         Ok(outcome)
     }
 
-    fn holds_dyn<E>(
+    fn evaluate_dyn<E>(
         &self,
         leaf: &mut &mut dyn FnMut(&Self) -> Result<MatchState, E>,
     ) -> Result<MatchState, E> {
-        self.holds(leaf)
+        self.evaluate(leaf)
     }
 
     /// The phrases it requires, where it requires nothing else.
@@ -102,9 +102,9 @@ impl Condition {
     }
 
     /// Whether it asks for more than words: a field, what stands in quotes, an exclusion.
-    pub(super) fn asks_by_signs(&self) -> bool {
+    pub(super) fn has_operators(&self) -> bool {
         match self {
-            Self::All(list) | Self::Any(list) => list.iter().any(Self::asks_by_signs),
+            Self::All(list) | Self::Any(list) => list.iter().any(Self::has_operators),
             Self::Word(_) | Self::Prefix(_) => false,
             Self::Not(_) | Self::Phrase(_) | Self::Filter(_) | Self::Pattern(_) => true,
         }
@@ -140,7 +140,7 @@ mod tests {
             (All(Vec::new()), MatchState::Yes),
             (Any(Vec::new()), MatchState::No),
         ] {
-            let found = condition.holds(&mut |leaf| -> Result<MatchState, ()> {
+            let found = condition.evaluate(&mut |leaf| -> Result<MatchState, ()> {
                 Ok(match leaf {
                     Condition::Word(number) => (*number == 1).into(),
                     _ => MatchState::Undecided,

@@ -23,8 +23,8 @@ impl ParsedQuery {
         let (mut whole, mut parts) = (None, Vec::new());
         for (text, kind) in terms.iter() {
             match kind {
-                TermKind::Whole => whole = Some(query.counted(text, count)),
-                TermKind::Part => parts.push(query.counted(text, count)),
+                TermKind::Whole => whole = Some(query.add_count(text, count)),
+                TermKind::Part => parts.push(query.add_count(text, count)),
                 TermKind::Exact => {}
             }
         }
@@ -48,14 +48,14 @@ impl ParsedQuery {
         for word in others {
             WordAnalyzer::default().analyze(word, &mut terms);
             if let Some((whole, _)) = terms.iter().next() {
-                query.counted(whole, 1);
+                query.add_count(whole, 1);
             }
         }
         query
     }
 
     /// The index of a term, counted `count` times more.
-    fn counted(&mut self, text: &str, count: u32) -> usize {
+    fn add_count(&mut self, text: &str, count: u32) -> usize {
         let known = self.terms.iter().position(|one| one.text == text);
         let place = known.unwrap_or_else(|| {
             self.terms.push(QueryTerm {

@@ -56,7 +56,7 @@ impl QueryError {
     }
 
     /// A fault at the byte `at` of `text`.
-    pub(super) fn at(text: &str, at: usize, message: impl Into<String>) -> Self {
+    pub(super) fn at_offset(text: &str, at: usize, message: impl Into<String>) -> Self {
         Self::Syntax {
             position: characters(text, at),
             message: message.into(),
@@ -64,7 +64,7 @@ impl QueryError {
     }
 
     /// A fault of a pattern at the byte `at` of `text`.
-    pub(super) fn of_pattern(text: &str, at: usize, message: impl Into<String>) -> Self {
+    pub(super) fn in_pattern(text: &str, at: usize, message: impl Into<String>) -> Self {
         Self::Pattern {
             position: characters(text, at),
             message: message.into(),

@@ -58,7 +58,7 @@ pub(super) fn clauses(text: &str) -> Result<(Clause<'_>, Option<bool>), QueryErr
     let list = grammar.list()?;
     // A list ends at a closing bracket only inside a group.
     debug_assert!(grammar.next.is_none());
-    Ok((list, grammar.lexer.minds_case()))
+    Ok((list, grammar.lexer.case_sensitivity()))
 }
 
 struct Grammar<'q> {
@@ -78,12 +78,12 @@ impl<'q> Grammar<'q> {
         self.next.map(|placed| placed.token)
     }
 
-    fn place(&self) -> usize {
+    fn position(&self) -> usize {
         self.next.map_or(self.text.len(), |placed| placed.at)
     }
 
     fn fault(&self, at: usize, message: impl Into<String>) -> QueryError {
-        QueryError::at(self.text, at, message)
+        QueryError::at_offset(self.text, at, message)
     }
 
     fn list(&mut self) -> Result<Clause<'q>, QueryError> {
@@ -114,7 +114,7 @@ impl<'q> Grammar<'q> {
 
     /// Steps over an operator that needs something behind it.
     fn operator(&mut self, name: &str) -> Result<(), QueryError> {
-        let at = self.place();
+        let at = self.position();
         self.advance()?;
         if matches!(
             self.peek(),
@@ -129,7 +129,7 @@ impl<'q> Grammar<'q> {
     }
 
     fn negation(&mut self) -> Result<Clause<'q>, QueryError> {
-        let at = self.place();
+        let at = self.position();
         let mut is_negated = false;
         while self.peek() == Some(Token::Not) {
             self.operator("NOT")?;
@@ -147,7 +147,7 @@ impl<'q> Grammar<'q> {
     }
 
     fn primary(&mut self) -> Result<Clause<'q>, QueryError> {
-        let at = self.place();
+        let at = self.position();
         let token = self.peek();
         match token {
             Some(Token::Open) => return self.group(at),
@@ -181,7 +181,7 @@ impl<'q> Grammar<'q> {
     }
 
     fn value(&mut self, field: Field, at: usize) -> Result<Clause<'q>, QueryError> {
-        let value_at = self.place();
+        let value_at = self.position();
         let token = self.peek();
         self.advance()?;
         let (text, is_quoted) = match token {

@@ -13,16 +13,16 @@ const MIN_LETTERS: usize = 3;
 /// The piece: an expression that matches letters, digits and underscores of ASCII alone (but for
 /// `ſ` and the sign of Kelvin, whose capitals or small forms are), somewhere in every match of the
 /// whole. None where no piece has three letters.
-pub(super) fn of(expression: &Hir) -> Option<String> {
+pub(super) fn inner_word(expression: &Hir) -> Option<String> {
     let mut runs = Runs::default();
     runs.add(expression);
-    runs.end();
+    runs.end_run();
     runs.longest.map(|(_, piece)| piece.to_string())
 }
 
 /// Whether an expression matches nothing but what stands in one word.
 pub(super) fn is_all(expression: &Hir) -> bool {
-    shape::of(expression).is_some()
+    shape::shape_of(expression).is_some()
 }
 
 /// The pieces of an expression, one after the other.
@@ -45,17 +45,17 @@ impl Runs {
                     if byte.is_ascii_alphanumeric() || byte == b'_' {
                         self.open.push(Hir::literal([byte]));
                     } else {
-                        self.end();
+                        self.end_run();
                     }
                 }
             }
-            _ if shape::of(expression).is_some() => self.open.push(expression.clone()),
-            _ => self.end(),
+            _ if shape::shape_of(expression).is_some() => self.open.push(expression.clone()),
+            _ => self.end_run(),
         }
     }
 
     /// Here a word ends, or may.
-    fn end(&mut self) {
+    fn end_run(&mut self) {
         let piece = Hir::concat(std::mem::take(&mut self.open));
         let letters = piece.properties().minimum_len().unwrap_or_default();
         let longest = self.longest.as_ref().map_or(0, |(longest, _)| *longest);

@@ -80,7 +80,7 @@ impl<'q> Lexer<'q> {
     }
 
     /// Whether quoted text is exact, and whether its case matters: as `case:` said so far.
-    pub(super) fn minds_case(&self) -> Option<bool> {
+    pub(super) fn case_sensitivity(&self) -> Option<bool> {
         self.minds_case
     }
 
@@ -112,7 +112,7 @@ impl<'q> Lexer<'q> {
             }
             '"' => self.take_phrase()?,
             '“' | '„' if curly_phrase(rest).is_some() => self.take_curly_phrase(),
-            '-' if !wants_value && self.begins_here() && self.negates(&rest[1..]) => {
+            '-' if !wants_value && self.is_at_start() && self.negates(&rest[1..]) => {
                 self.at += 1;
                 Token::Not
             }
@@ -133,13 +133,13 @@ impl<'q> Lexer<'q> {
 
     /// Whether nothing but white space or an open group stands before: a minus behind `)` is a
     /// hyphen, as in `histone 2A (H2A)-histone 2B`.
-    fn begins_here(&self) -> bool {
+    fn is_at_start(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         before.is_none_or(|before| before.is_whitespace() || before == '(')
     }
 
     fn fault(&self, message: impl Into<String>) -> QueryError {
-        QueryError::at(self.text, self.at, message)
+        QueryError::at_offset(self.text, self.at, message)
     }
 
     fn take_group(&mut self) -> Token<'q> {
@@ -185,7 +185,7 @@ impl<'q> Lexer<'q> {
             "" => false,
             "i" => true,
             _ => {
-                return Err(QueryError::at(
+                return Err(QueryError::at_offset(
                     self.text,
                     at,
                     "behind a regular expression only `i` may stand: case does not matter",
@@ -193,7 +193,7 @@ impl<'q> Lexer<'q> {
             }
         };
         if !ends(&behind[flags..]) {
-            return Err(QueryError::at(
+            return Err(QueryError::at_offset(
                 self.text,
                 at + flags,
                 "a regular expression ends here; put a space behind it, and write a slash of its \

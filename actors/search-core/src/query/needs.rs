@@ -60,7 +60,7 @@ impl Run {
     /// What the folded word has to be like; none where the letters tell it.
     #[must_use]
     pub fn word_shape(&self) -> Option<WordShape> {
-        self.shape.as_deref().and_then(WordShape::of)
+        self.shape.as_deref().and_then(WordShape::parse)
     }
 }
 
@@ -79,16 +79,16 @@ enum Step {
 
 impl Needs {
     /// The needs of an expression.
-    pub(super) fn of(expression: &Hir) -> Self {
+    pub(super) fn from_expression(expression: &Hir) -> Self {
         let mut steps = Steps {
             list: Vec::new(),
             pieces_left: MAX_PIECES,
         };
         steps.add(expression);
-        Self::of_steps(&steps.list)
+        Self::from_steps(&steps.list)
     }
 
-    fn of_steps(steps: &[Step]) -> Self {
+    fn from_steps(steps: &[Step]) -> Self {
         let mut all = Vec::new();
         let mut at = 0;
         while at < steps.len() {
@@ -106,7 +106,7 @@ impl Needs {
             let end = at + length;
             let begins = at > 0 && matches!(steps[at - 1], Step::Edge);
             let ends = matches!(steps.get(end), Some(Step::Edge));
-            match Self::of_word(&steps[at..end], begins, ends) {
+            match Self::from_word(&steps[at..end], begins, ends) {
                 Self::Nothing => {}
                 Self::All(list) => all.extend(list),
                 one => all.push(one),
@@ -121,11 +121,11 @@ impl Needs {
     }
 
     /// What is needed where these steps stand in one word.
-    fn of_word(steps: &[Step], begins: bool, ends: bool) -> Self {
+    fn from_word(steps: &[Step], begins: bool, ends: bool) -> Self {
         let parts = steps.iter().any(|step| matches!(step, Step::Part { .. }));
         let Some((letters, from)) = longest_run(steps) else {
             return if parts {
-                Self::of_steps(&without_words(steps, begins, ends))
+                Self::from_steps(&without_words(steps, begins, ends))
             } else {
                 Self::Nothing
             };
@@ -238,7 +238,7 @@ impl Steps {
                 Ok(text) => self.list.extend(text.chars().map(step)),
                 Err(_) => self.gap(),
             },
-            HirKind::Class(class) => match (class_step(class), shape::of(expression)) {
+            HirKind::Class(class) => match (class_step(class), shape::shape_of(expression)) {
                 (Step::Gap(_), Some(shape)) => self.list.push(Step::Part {
                     shape,
                     instead: vec![Step::Gap(Needs::Nothing)],
@@ -259,7 +259,7 @@ impl Steps {
     }
 
     /// The steps of a piece by itself.
-    fn apart(&mut self, expression: &Hir) -> Vec<Step> {
+    fn standalone(&mut self, expression: &Hir) -> Vec<Step> {
         let mut steps = Self {
             list: Vec::new(),
             pieces_left: self.pieces_left,
@@ -294,7 +294,7 @@ impl Steps {
         );
         let mut instead = vec![Step::Gap(Needs::Nothing)];
         if copies > 0 {
-            instead.extend(self.apart(&repetition.sub));
+            instead.extend(self.standalone(&repetition.sub));
         }
         self.part(rest, instead);
     }
@@ -302,9 +302,9 @@ impl Steps {
     fn add_alternation(&mut self, expression: &Hir, list: &[Hir]) {
         let branches = list
             .iter()
-            .map(|branch| Needs::of_steps(&self.apart(branch)));
+            .map(|branch| Needs::from_steps(&self.standalone(branch)));
         let needs = Needs::any(branches.collect());
-        self.part(shape::of(expression), vec![Step::Gap(needs)]);
+        self.part(shape::shape_of(expression), vec![Step::Gap(needs)]);
     }
 }
 

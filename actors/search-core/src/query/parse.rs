@@ -3,9 +3,9 @@
 use super::error::QueryError;
 use super::grammar::{Clause, clauses};
 use super::limits::{MAX_QUERY_BYTES, MAX_QUERY_WORDS};
-use super::mended::mended;
 use super::parsed::ParsedQuery;
 use super::plan::Planner;
+use super::repair::parse_repaired;
 use super::request::{Operator, SearchRequest};
 
 /// Understands a request. Question and stop words are left off, unless there are no others.
@@ -56,8 +56,8 @@ pub struct UnderstoodRequest {
 /// would find the opposite.
 ///
 /// Of a text with more than [`MAX_QUERY_WORDS`] words (a pasted log) the first are looked for.
-pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
-    let understood = understand_all(request);
+pub fn parse_lenient(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
+    let understood = parse_strict(request);
     if !matches!(understood, Err(QueryError::TooManyWords { .. })) || !request.terms.is_empty() {
         return understood;
     }
@@ -68,7 +68,7 @@ pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryErr
             text: first_words(&request.text, count).to_owned(),
             ..request.clone()
         };
-        match understand_all(&shorter) {
+        match parse_strict(&shorter) {
             Err(QueryError::TooManyWords { .. }) => count /= 2,
             understood => {
                 return understood.map(|understood| UnderstoodRequest {
@@ -90,7 +90,7 @@ fn first_words(text: &str, count: usize) -> &str {
     &text[..end]
 }
 
-fn understand_all(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
+fn parse_strict(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
     let fault = match parse(request) {
         Err(fault @ QueryError::Syntax { .. }) => fault,
         parsed => {
@@ -107,8 +107,8 @@ fn understand_all(request: &SearchRequest) -> Result<UnderstoodRequest, QueryErr
         text: text.to_owned(),
         ..request.clone()
     };
-    let kept = mended(&request.text, &fault, |text| parse(&with_text(text)));
-    if let Some((text, query)) = kept.filter(|(_, query)| query.asks_by_signs()) {
+    let kept = parse_repaired(&request.text, &fault, |text| parse(&with_text(text)));
+    if let Some((text, query)) = kept.filter(|(_, query)| query.has_operators()) {
         return Ok(UnderstoodRequest {
             request: with_text(&text),
             query,

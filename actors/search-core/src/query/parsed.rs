@@ -78,7 +78,7 @@ impl ParsedQuery {
                 let filter = &self.filters[*filter];
                 let kind = filter.field == Field::Kind;
                 kinds.extend(
-                    kind.then(|| DefinitionKind::of_name(&filter.value))
+                    kind.then(|| DefinitionKind::from_name(&filter.value))
                         .flatten(),
                 );
             }
@@ -97,7 +97,7 @@ impl ParsedQuery {
 
     /// What finds the patterns that a document has to match, for showing where it does.
     #[must_use]
-    pub fn shown_patterns(&self) -> Vec<PatternFinder> {
+    pub fn highlight_patterns(&self) -> Vec<PatternFinder> {
         let shown = self.patterns.iter().filter(|pattern| pattern.is_shown);
         shown.filter_map(TextPattern::finder).collect()
     }
@@ -130,13 +130,13 @@ impl ParsedQuery {
 
     /// Whether somebody asks how to do something, which manuals answer.
     #[must_use]
-    pub fn asks_how(&self) -> bool {
+    pub fn is_how_to(&self) -> bool {
         self.asks_how
     }
 
     /// Whether somebody asks how something works, which code answers.
     #[must_use]
-    pub fn asks_how_it_works(&self) -> bool {
+    pub fn is_how_it_works(&self) -> bool {
         self.asks_how_it_works
     }
 
@@ -163,7 +163,7 @@ impl ParsedQuery {
     #[must_use]
     pub fn file_likeness(&self, key: &str, source: &str) -> Option<FileLikeness> {
         let files = self.files.iter();
-        let found = files.filter_map(|file| file.likeness(key, source, &self.beside_files));
+        let found = files.filter_map(|file| file.similarity(key, source, &self.beside_files));
         found.max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
@@ -173,7 +173,7 @@ impl ParsedQuery {
         let with_line = self.files.iter().filter(|file| file.line.is_some());
         let mut best: Option<(f32, usize)> = None;
         for file in with_line {
-            let likeness = file.likeness(key, "", &[]);
+            let likeness = file.similarity(key, "", &[]);
             if let (Some(found), Some(line)) = (likeness, file.line)
                 && best.is_none_or(|(before, _)| found.share > before)
             {
@@ -187,7 +187,7 @@ impl ParsedQuery {
                 .map(|(_, line)| line);
         };
         let is_all = file.line.is_none() && self.beside_files.is_empty();
-        let whole = || file.likeness(key, "", &[]).map(|found| (found.share, 1));
+        let whole = || file.similarity(key, "", &[]).map(|found| (found.share, 1));
         let best = best.or_else(|| is_all.then(whole).flatten());
         best.filter(|(share, _)| *share >= MEANT)
             .map(|(_, line)| line)
@@ -200,9 +200,9 @@ impl ParsedQuery {
     }
 
     /// Whether it asks for more than words: a field, what stands in quotes, an exclusion.
-    pub(super) fn asks_by_signs(&self) -> bool {
+    pub(super) fn has_operators(&self) -> bool {
         let condition = self.condition.as_ref();
-        condition.is_some_and(Condition::asks_by_signs)
+        condition.is_some_and(Condition::has_operators)
     }
 
     /// Whether a word scores and is marked.

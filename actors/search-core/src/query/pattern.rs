@@ -51,7 +51,7 @@ pub(super) struct PatternFault {
 }
 
 impl PatternFault {
-    fn whole(message: impl Into<String>) -> Self {
+    fn without_offset(message: impl Into<String>) -> Self {
         Self {
             at: 0,
             message: message.into(),
@@ -75,7 +75,7 @@ impl TextPattern {
 
     fn new(expression: String, typed: String, ignores_case: bool) -> Result<Self, PatternFault> {
         if expression.len() > MAX_PATTERN_BYTES {
-            return Err(PatternFault::whole(format!(
+            return Err(PatternFault::without_offset(format!(
                 "this is longer than {MAX_PATTERN_BYTES} bytes; shorten it"
             )));
         }
@@ -85,19 +85,19 @@ impl TextPattern {
             .minimum_len()
             .is_none_or(|least| least == 0)
         {
-            return Err(PatternFault::whole(
+            return Err(PatternFault::without_offset(
                 "this matches the empty text, so every document; require a letter",
             ));
         }
         if let Some(refusal) = reach::refusal(&parsed) {
-            return Err(PatternFault::whole(refusal));
+            return Err(PatternFault::without_offset(refusal));
         }
         PatternFinder::new(&parsed, MAX_COMPILED_BYTES)
-            .map_err(|error| PatternFault::whole(refused(&error)))?;
+            .map_err(|error| PatternFault::without_offset(refused(&error)))?;
         Ok(Self {
-            needs: Needs::of(&parsed),
+            needs: Needs::from_expression(&parsed),
             is_one_word: inner_word::is_all(&parsed),
-            inner_word: inner_word::of(&parsed),
+            inner_word: inner_word::inner_word(&parsed),
             words: Vec::new(),
             is_shown: true,
             expression,
@@ -160,7 +160,7 @@ fn parsed(expression: &str, ignores_case: bool) -> Result<Hir, PatternFault> {
             at: error.span().start.offset,
             message: format!("the regular expression is wrong here: {}", error.kind()),
         },
-        other => PatternFault::whole(other.to_string()),
+        other => PatternFault::without_offset(other.to_string()),
     })
 }
 

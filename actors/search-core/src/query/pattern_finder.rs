@@ -36,7 +36,7 @@ impl PatternFinder {
             .map_err(Box::new)?;
         Ok(Self {
             regex,
-            reach: Reach::of(expression),
+            reach: Reach::from_expression(expression),
         })
     }
 
@@ -52,7 +52,7 @@ impl PatternFinder {
     pub fn is_in_while(&self, text: &str, goes_on: &mut dyn FnMut() -> bool) -> Option<bool> {
         let mut at = 0;
         loop {
-            let MatchWindow { next, end } = self.stretch(text, at);
+            let MatchWindow { next, end } = self.window_at(text, at);
             if self.regex.is_match(Input::new(text).range(at..end)) {
                 return Some(true);
             }
@@ -76,7 +76,7 @@ impl PatternFinder {
     ) -> (Vec<Range<usize>>, bool) {
         let mut places = Vec::new();
         let mut at = 0;
-        let mut stretch = self.stretch(text, at);
+        let mut stretch = self.window_at(text, at);
         while places.len() < most {
             let found = self.regex.find(Input::new(text).range(at..stretch.end));
             let is_last = stretch.end == text.len();
@@ -89,7 +89,7 @@ impl PatternFinder {
                 None => at = stretch.next,
             }
             if at >= stretch.next && !is_last {
-                stretch = self.stretch(text, at);
+                stretch = self.window_at(text, at);
             }
             if places.len() < most && !goes_on() {
                 return (places, false);
@@ -104,7 +104,7 @@ impl PatternFinder {
     }
 
     /// The stretch of a text that begins at a byte.
-    fn stretch(&self, text: &str, from: usize) -> MatchWindow {
+    fn window_at(&self, text: &str, from: usize) -> MatchWindow {
         let next = text.ceil_char_boundary(from.saturating_add(STRETCH_BYTES));
         match self.reach {
             Reach::Bytes(most) => MatchWindow {

@@ -68,7 +68,7 @@ impl ParsedQuery {
     pub fn phrase_finder_by(&self, phrase: usize, rarities: &[f32]) -> PhraseFinder {
         let terms = &self.phrases[phrase].terms;
         let rarity = |place: usize| terms.get(place).and_then(|&term| rarities.get(term));
-        PhraseFinder::by(
+        PhraseFinder::with_rarity(
             terms.iter().map(|&term| self.terms[term].text.as_str()),
             |place| rarity(place).copied().unwrap_or_default(),
         )
@@ -77,11 +77,14 @@ impl ParsedQuery {
 
 impl PhraseFinder {
     fn new<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
-        Self::by(terms, |_| 0.0)
+        Self::with_rarity(terms, |_| 0.0)
     }
 
     /// `rarity` is that of a place, 0 where it is not known.
-    fn by<'t>(terms: impl Iterator<Item = &'t str>, rarity: impl Fn(usize) -> f32) -> Self {
+    fn with_rarity<'t>(
+        terms: impl Iterator<Item = &'t str>,
+        rarity: impl Fn(usize) -> f32,
+    ) -> Self {
         let terms: Vec<&str> = terms.take(MAX_PHRASE_WORDS).collect();
         let mut places: FxHashMap<String, u64> = FxHashMap::default();
         for (place, term) in terms.iter().enumerate() {
@@ -104,9 +107,9 @@ impl PhraseFinder {
             2 * margin + MAX_WORD_BYTES
         };
         let anchor = rarest.or(longest).map(|place| terms[place]);
-        let anchor = looked_for(anchor.unwrap_or_default());
+        let anchor = plain_term(anchor.unwrap_or_default());
         let at = places.get(&anchor.text).copied().unwrap_or_default();
-        let looked_for: Vec<QueryTerm> = terms.iter().map(|term| looked_for(term)).collect();
+        let looked_for: Vec<QueryTerm> = terms.iter().map(|term| plain_term(term)).collect();
         Self {
             matcher: TermMatcher::new(&looked_for, &[]),
             last: 1 << terms.len().saturating_sub(1),
@@ -114,7 +117,7 @@ impl PhraseFinder {
             margin,
             anchor_place: (at.count_ones() == 1).then(|| at.trailing_zeros() as usize),
             places,
-            anchor: TermFinder::of_terms(
+            anchor: TermFinder::from_terms(
                 TermMatcher::new(std::slice::from_ref(&anchor), &[]),
                 &[anchor],
             ),
@@ -127,7 +130,7 @@ impl PhraseFinder {
 
     /// A finder for the words of a text, in their order.
     #[must_use]
-    pub fn of_text(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let (analyzer, mut buffer) = (WordAnalyzer::default(), WordTerms::default());
         let mut terms: Vec<String> = Vec::new();
         for word in words(text) {
@@ -156,7 +159,7 @@ impl PhraseFinder {
         let margin = self.margin;
         let mut anchor = std::mem::replace(
             &mut self.anchor,
-            TermFinder::of_terms(TermMatcher::default(), &[]),
+            TermFinder::from_terms(TermMatcher::default(), &[]),
         );
         let mut found = None;
         let mut pending: Option<Range<usize>> = None;
@@ -287,7 +290,7 @@ impl PhraseFinder {
     }
 }
 
-fn looked_for(term: &str) -> QueryTerm {
+fn plain_term(term: &str) -> QueryTerm {
     QueryTerm {
         text: term.to_owned(),
         count: 1,

@@ -13,7 +13,7 @@ use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
 use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
-use super::reading::{asks_how, asks_how_it_works, is_order, plain_text};
+use super::reading::{is_how_it_works, is_how_to, is_order, plain_text};
 use super::request::Operator;
 use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
 use super::wanted_role::wanted_role;
@@ -121,18 +121,18 @@ impl<'q> Planner<'q> {
         let filters = &self.query.filters;
         let is_short = self.line.len() <= MAX_NAME_WORDS;
         if is_short && is_text_alone {
-            self.query.names = WantedName::of_query(path_alone(self.text));
+            self.query.names = WantedName::from_query(path_alone(self.text));
         } else if is_short
             && !filters.is_empty()
             && filters
                 .iter()
                 .all(|filter| matches!(filter.field, Field::Kind | Field::Is))
         {
-            self.query.names = WantedName::of_query(&plain_text(clauses));
+            self.query.names = WantedName::from_query(&plain_text(clauses));
         }
-        self.query.asks_how = asks_how(&self.line);
+        self.query.asks_how = is_how_to(&self.line);
         self.query.is_order = is_order(&self.line);
-        self.query.asks_how_it_works = asks_how_it_works(&self.line);
+        self.query.asks_how_it_works = is_how_it_works(&self.line);
         self.query.wanted_role = wanted_role(&self.line);
         for term in terms {
             self.add_quoted_text(term, &mut list)?;
@@ -151,20 +151,20 @@ impl<'q> Planner<'q> {
             if list.excluded.is_empty() {
                 return Ok(None);
             }
-            return Err(self.only_excludes(&list));
+            return Err(self.exclusion_error(&list));
         }
         Ok(self.condition(list))
     }
 
     /// `NOT x` says what it means; of `-Wall` the minus may be part of the word.
-    fn only_excludes(&self, list: &ClauseList) -> QueryError {
+    fn exclusion_error(&self, list: &ClauseList) -> QueryError {
         let at = list.excluded_at.unwrap_or_default();
         let before = self.text.get(..at).unwrap_or(self.text);
         if list.excludes_by_word {
             let position = before.chars().count();
             return QueryError::OnlyExcludes { position };
         }
-        QueryError::at(
+        QueryError::at_offset(
             self.text,
             at,
             "the query only excludes; add something to look for",
@@ -206,8 +206,8 @@ impl<'q> Planner<'q> {
     fn add(&mut self, clause: &Clause<'_>, list: &mut ClauseList) -> Result<(), QueryError> {
         match clause {
             Clause::Text(text) => {
-                self.note_literals(text);
-                let noise = self.note_files(text);
+                self.record_literals(text);
+                let noise = self.record_files(text);
                 for word in words(text) {
                     if !noise.iter().any(|part| part.contains(&word.start)) {
                         list.words
@@ -228,7 +228,7 @@ impl<'q> Planner<'q> {
                 list.excludes_by_word |= self.text[*at..].starts_with("NOT");
             }
             // Any word is enough inside the brackets and beside them: they change nothing.
-            Clause::List(group) if self.operator == Operator::Or && holds_only_words(group) => {
+            Clause::List(group) if self.operator == Operator::Or && has_only_words(group) => {
                 self.add_all(group, list)?;
             }
             Clause::Starred { .. } | Clause::And(_) | Clause::Or(_) | Clause::List(_) => {
@@ -256,7 +256,7 @@ impl<'q> Planner<'q> {
     fn expression(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
         match clause {
             Clause::Text(text) => {
-                self.note_literals(text);
+                self.record_literals(text);
                 let mut all = Vec::new();
                 for word in words(text) {
                     all.extend(self.word(word.text, true)?.map(Condition::Word));
@@ -316,7 +316,7 @@ impl<'q> Planner<'q> {
         self.count_word()?;
         let folded = folded(last.text);
         if folded.chars().count() < MIN_PREFIX_LETTERS {
-            return Err(QueryError::at(
+            return Err(QueryError::at_offset(
                 self.text,
                 at + last.start,
                 format!("a beginning needs at least {MIN_PREFIX_LETTERS} letters before the star"),
@@ -337,7 +337,7 @@ impl<'q> Planner<'q> {
     }
 
     /// Keeps what is looked for with its signs.
-    fn note_literals(&mut self, text: &str) {
+    fn record_literals(&mut self, text: &str) {
         let known = &mut self.query.literals;
         for literal in literals(text).filter(|_| self.scores) {
             if !known.iter().any(|one| one == literal) {
@@ -347,7 +347,7 @@ impl<'q> Planner<'q> {
     }
 
     fn phrase(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
-        self.note_literals(text);
+        self.record_literals(text);
         let found: Vec<_> = words(text).collect();
         let has_subject = found.iter().any(|word| !is_stop_word(&folded(word.text)));
         let mut terms = Vec::new();
@@ -370,7 +370,7 @@ impl<'q> Planner<'q> {
             }
         }
         if terms.len() > MAX_PHRASE_WORDS {
-            return Err(QueryError::at(
+            return Err(QueryError::at_offset(
                 self.text,
                 at,
                 format!("a phrase may have at most {MAX_PHRASE_WORDS} words; shorten it"),
@@ -474,10 +474,10 @@ impl<'q> Planner<'q> {
 }
 
 /// Whether there is nothing but words, in groups or not.
-fn holds_only_words(clauses: &[Clause<'_>]) -> bool {
+fn has_only_words(clauses: &[Clause<'_>]) -> bool {
     clauses.iter().all(|clause| match clause {
         Clause::Text(_) => true,
-        Clause::List(group) => holds_only_words(group),
+        Clause::List(group) => has_only_words(group),
         _ => false,
     })
 }

@@ -26,10 +26,10 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    pub(super) fn of(expression: &Hir) -> Self {
+    pub(super) fn from_expression(expression: &Hir) -> Self {
         match expression.properties().maximum_len() {
             Some(most) if most <= MAX_REACH => Self::Bytes(most),
-            _ if takes_line_break(expression) => Self::Lines,
+            _ if may_match_line_break(expression) => Self::Lines,
             _ => Self::Line,
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn refusal(expression: &Hir) -> Option<String> {
              lower the numbers in braces, or write `*` or `+`"
         ));
     }
-    let is_endless = !matches!(Reach::of(expression), Reach::Bytes(_));
+    let is_endless = !matches!(Reach::from_expression(expression), Reach::Bytes(_));
     (is_endless && steps > MAX_ENDLESS_STEPS).then(|| {
         format!(
             "this matches without end and has {steps} steps, its repetitions multiplied, of \
@@ -58,12 +58,12 @@ pub(super) fn refusal(expression: &Hir) -> Option<String> {
 /// of characters, and each letter that is repeated. Letters that stand once cost nothing, however
 /// many they are.
 pub(super) fn steps(expression: &Hir) -> usize {
-    counted(expression, false)
+    count_words(expression, false)
 }
 
-fn counted(expression: &Hir, is_repeated: bool) -> usize {
+fn count_words(expression: &Hir, is_repeated: bool) -> usize {
     let sum = |list: &[Hir]| {
-        let steps = list.iter().map(|one| counted(one, is_repeated));
+        let steps = list.iter().map(|one| count_words(one, is_repeated));
         steps.fold(0, usize::saturating_add)
     };
     match expression.kind() {
@@ -79,15 +79,15 @@ fn counted(expression: &Hir, is_repeated: bool) -> usize {
         HirKind::Repetition(repetition) => {
             let copies = repetition.max.unwrap_or(repetition.min).max(1);
             let copies = usize::try_from(copies).unwrap_or(usize::MAX);
-            counted(&repetition.sub, true).saturating_mul(copies)
+            count_words(&repetition.sub, true).saturating_mul(copies)
         }
-        HirKind::Capture(capture) => counted(&capture.sub, is_repeated),
+        HirKind::Capture(capture) => count_words(&capture.sub, is_repeated),
         HirKind::Concat(list) | HirKind::Alternation(list) => sum(list),
     }
 }
 
 /// Whether a match may hold the end of a line.
-fn takes_line_break(expression: &Hir) -> bool {
+fn may_match_line_break(expression: &Hir) -> bool {
     match expression.kind() {
         HirKind::Empty | HirKind::Look(_) => false,
         HirKind::Literal(literal) => literal.0.contains(&b'\n'),
@@ -97,9 +97,9 @@ fn takes_line_break(expression: &Hir) -> bool {
         HirKind::Class(Class::Bytes(class)) => class
             .iter()
             .any(|range| (range.start()..=range.end()).contains(&b'\n')),
-        HirKind::Repetition(repetition) => takes_line_break(&repetition.sub),
-        HirKind::Capture(capture) => takes_line_break(&capture.sub),
-        HirKind::Concat(list) | HirKind::Alternation(list) => list.iter().any(takes_line_break),
+        HirKind::Repetition(repetition) => may_match_line_break(&repetition.sub),
+        HirKind::Capture(capture) => may_match_line_break(&capture.sub),
+        HirKind::Concat(list) | HirKind::Alternation(list) => list.iter().any(may_match_line_break),
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
             ("(?s)a.*b", Reach::Lines),
         ] {
             let parsed = regex_syntax::parse(expression).expect(expression);
-            assert_eq!(Reach::of(&parsed), expected, "{expression}");
+            assert_eq!(Reach::from_expression(&parsed), expected, "{expression}");
         }
     }
 }

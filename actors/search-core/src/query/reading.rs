@@ -113,7 +113,7 @@ const BEHIND_TASKS: [&str; 14] = [
 /// begins so (`how do I`, `how to`, `where can we`, `rotate the`), speaks of who asks (`my`,
 /// `our`), or asks what may or should be (`which … may`). How something works (`how is`, `how
 /// does`) is another question.
-pub(super) fn asks_how(line: &[String]) -> bool {
+pub(super) fn is_how_to(line: &[String]) -> bool {
     is_task(line) || is_question_of_asker(line)
 }
 
@@ -146,20 +146,20 @@ fn is_question_of_asker(line: &[String]) -> bool {
         ] if matches!(*who, "i" | "we" | "you" | "one") => true,
         ["which" | "what" | "who" | "where" | "when", ..] => {
             let is_modal = |word: &String| matches!(word.as_str(), "may" | "should" | "must");
-            speaks_of_asker(line) || line.iter().any(is_modal)
+            mentions_asker(line) || line.iter().any(is_modal)
         }
-        _ => speaks_of_asker(line),
+        _ => mentions_asker(line),
     }
 }
 
 /// Whether a query asks how something works (`how is a page cut`), not how to do something.
-pub(super) fn asks_how_it_works(line: &[String]) -> bool {
-    line.len() > 2 && line[0] == "how" && !asks_how(line)
+pub(super) fn is_how_it_works(line: &[String]) -> bool {
+    line.len() > 2 && line[0] == "how" && !is_how_to(line)
 }
 
 /// Whether the words speak of who asks. Of fewer than three any may be a name, and `i` is one in
 /// code.
-fn speaks_of_asker(line: &[String]) -> bool {
+fn mentions_asker(line: &[String]) -> bool {
     let is_asker = |word: &String| matches!(word.as_str(), "my" | "we" | "our");
     line.len() > 2 && line.iter().any(is_asker)
 }
@@ -179,7 +179,7 @@ mod tests {
             ("parser recovery", false),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(asks_how_it_works(&words), expected, "{line}");
+            assert_eq!(is_how_it_works(&words), expected, "{line}");
         }
     }
 
@@ -226,7 +226,7 @@ mod tests {
             ("the parser may fail", false),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(asks_how(&words), expected, "{line}");
+            assert_eq!(is_how_to(&words), expected, "{line}");
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct WordShape(regex::bytes::Regex);
 
 impl WordShape {
     /// None where it would be too large.
-    pub(super) fn of(shape: &str) -> Option<Self> {
+    pub(super) fn parse(shape: &str) -> Option<Self> {
         let compiled = regex::bytes::RegexBuilder::new(shape)
             .unicode(false)
             .size_limit(MAX_COMPILED_BYTES)
@@ -39,7 +39,7 @@ impl WordShape {
 }
 
 /// The shape of an expression; none where it may match what stands in no word, or in several.
-pub(super) fn of(expression: &Hir) -> Option<String> {
+pub(super) fn shape_of(expression: &Hir) -> Option<String> {
     let mut shape = String::new();
     add(expression, MAX_DEPTH, &mut shape)?;
     Some(shape)

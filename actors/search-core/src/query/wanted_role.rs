@@ -59,13 +59,13 @@ pub(super) fn wanted_role(line: &[String]) -> Option<FileRole> {
     if words.len() < 2 {
         return None;
     }
-    if asks_for_changes(&words) {
+    if is_about_changes(&words) {
         return Some(FileRole::History);
     }
-    asks_for_tests(&words).then_some(FileRole::Test)
+    is_about_tests(&words).then_some(FileRole::Test)
 }
 
-fn asks_for_tests(words: &[&str]) -> bool {
+fn is_about_tests(words: &[&str]) -> bool {
     let is_test = |word: &&str| TESTS.contains(word);
     let is_sentence = words.iter().any(|word| IN_SENTENCES.contains(word));
     let begin = match words {
@@ -92,7 +92,7 @@ fn is_version(word: &&str) -> bool {
     number.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn asks_for_changes(words: &[&str]) -> bool {
+fn is_about_changes(words: &[&str]) -> bool {
     let is_sentence = words.iter().any(|word| IN_SENTENCES.contains(word));
     let beside = |pair: &[&str]| {
         let [first, second] = pair else { return false };

@@ -215,7 +215,7 @@ impl Decoder<'_> {
         let folder = fields.optional("location", |item| self.folder(item));
         let parameters = fields.optional("extra_parameters", |item| {
             item.fields("the parameters of LocalFiles", &KEYS, |fields| {
-                let defaults = LocalFiles::of("");
+                let defaults = LocalFiles::new("");
                 let respect_gitignore = fields.optional("respect_gitignore", Item::boolean);
                 Some(LocalFiles {
                     filter: fields.optional("glob", filter).unwrap_or(defaults.filter),
@@ -223,7 +223,7 @@ impl Decoder<'_> {
                         .optional("max_file_size", max_file_size)
                         .unwrap_or(defaults.max_file_size),
                     respect_gitignore: respect_gitignore.unwrap_or(defaults.respect_gitignore),
-                    hidden: HiddenFiles::of_parameter(fields.optional("hidden", Item::boolean)),
+                    hidden: HiddenFiles::from_parameter(fields.optional("hidden", Item::boolean)),
                     folder: defaults.folder,
                 })
             })
@@ -234,7 +234,7 @@ impl Decoder<'_> {
                 folder,
                 ..parameters
             },
-            None => LocalFiles::of(folder),
+            None => LocalFiles::new(folder),
         })
     }
 }
@@ -258,7 +258,7 @@ fn name(item: &Item<'_>) -> Option<String> {
 fn theme(item: &Item<'_>) -> Option<Theme> {
     item.parsed(|name| {
         let error = || ValueError::new(format!("unknown theme {}", quoted(name)));
-        Theme::named(name).ok_or_else(|| match suggestion(name, THEMES) {
+        Theme::from_name(name).ok_or_else(|| match suggestion(name, THEMES) {
             Some(near) => error().help(format!("did you mean `{near}`?")),
             None => error().help(format!("one of: {}", THEMES.join(", "))),
         })

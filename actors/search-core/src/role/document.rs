@@ -101,7 +101,7 @@ impl RoleDocument {
             return Err(ReplaceError::ForeignVariable(path));
         }
         let replaced = Self::with_secrets_of(name, text, environment, stored)?;
-        let places = VariablePlaces::of_whole(&stored.written);
+        let places = VariablePlaces::from_whole(&stored.written);
         if let Some(path) = places.first_foreign(&replaced.written) {
             return Err(ReplaceError::ForeignVariable(path));
         }

@@ -150,7 +150,7 @@ pub const THEMES: [&str; 26] = [
 
 impl Theme {
     /// The theme called `name`.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         THEMES
             .iter()
             .find(|theme| **theme == name)
@@ -195,6 +195,6 @@ mod tests {
         assert_eq!(RelevanceFunction::CHOICES.len(), 8);
         assert_eq!(Service::CHOICES.len(), 16);
         assert_eq!(Theme::default().as_str(), "spacelab");
-        assert_eq!(Theme::named("Spacelab"), None);
+        assert_eq!(Theme::from_name("Spacelab"), None);
     }
 }

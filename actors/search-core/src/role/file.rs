@@ -82,7 +82,7 @@ impl RoleFile {
 
     /// What the roles make the server read, start and call.
     pub fn reaches(&self) -> Vec<Reach> {
-        self.roles.iter().flat_map(Reach::of_role).collect()
+        self.roles.iter().flat_map(Reach::from_role).collect()
     }
 
     /// What is odd about the file, but usable.

@@ -97,7 +97,7 @@ impl GitRevision {
     pub const DEFAULT_REVISION: &str = "HEAD";
 
     /// All files of the repository at its `HEAD`.
-    pub fn of(folder: impl Into<PathBuf>) -> Self {
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
             revision: Self::DEFAULT_REVISION.to_owned(),
@@ -138,7 +138,7 @@ pub enum HiddenFiles {
 
 impl HiddenFiles {
     /// What the parameter `hidden` means.
-    pub(super) fn of_parameter(hidden: Option<bool>) -> Self {
+    pub(super) fn from_parameter(hidden: Option<bool>) -> Self {
         match hidden {
             None => Self::Tracked,
             Some(true) => Self::All,
@@ -161,7 +161,7 @@ impl LocalFiles {
     pub const DEFAULT_MAX_FILE_SIZE: ByteSize = ByteSize::new(10_000_000);
 
     /// All files of `folder`, with the defaults.
-    pub fn of(folder: impl Into<PathBuf>) -> Self {
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
             filter: FileFilter::default(),
@@ -248,7 +248,7 @@ impl Serialize for ExtraParameters<'_> {
         let mut map = serializer.serialize_map(None)?;
         match self.0 {
             Source::LocalFiles(files) => {
-                let default = LocalFiles::of("");
+                let default = LocalFiles::new("");
                 if files.filter != default.filter {
                     map.serialize_entry("glob", files.filter.as_str())?;
                 }
@@ -263,7 +263,7 @@ impl Serialize for ExtraParameters<'_> {
                 }
             }
             Source::GitRepository(git) => {
-                let default = GitRevision::of("");
+                let default = GitRevision::new("");
                 if git.revision != default.revision {
                     map.serialize_entry("revision", &git.revision)?;
                 }

@@ -27,7 +27,7 @@ impl Haystack {
                 max_file_size: git.max_file_size,
                 respect_gitignore: false,
                 hidden: git.hidden,
-                ..LocalFiles::of(&git.folder)
+                ..LocalFiles::new(&git.folder)
             }),
             Source::NotesGraph { folder } => Some(chosen(folder, NOTES)),
             Source::CommunityDocs(Community::Rustdoc(FolderOrUrl::Folder(folder))) => {
@@ -52,7 +52,7 @@ fn chosen(folder: &Path, patterns: &str) -> LocalFiles {
         filter: FileFilter::parse(patterns).expect("the patterns are constants that are tested"),
         respect_gitignore: false,
         hidden: HiddenFiles::None,
-        ..LocalFiles::of(folder)
+        ..LocalFiles::new(folder)
     }
 }
 

@@ -34,7 +34,7 @@ impl Os {
                 base(environment, "XDG_CONFIG_HOME", ".config")?.join("service/config.json")
             }
             Self::MacOs => {
-                home(environment)?.join("Library/Application Support/Service/config.json")
+                home_directory(environment)?.join("Library/Application Support/Service/config.json")
             }
             Self::Windows => app_data(environment)?.join("Service").join("config.json"),
         })
@@ -44,7 +44,9 @@ impl Os {
     pub(super) fn data_path(self, environment: &Environment) -> Result<PathBuf, ValueError> {
         Ok(match self {
             Self::Linux => base(environment, "XDG_DATA_HOME", ".local/share")?.join("service"),
-            Self::MacOs => home(environment)?.join("Library/Application Support/Service/data"),
+            Self::MacOs => {
+                home_directory(environment)?.join("Library/Application Support/Service/data")
+            }
             Self::Windows => app_data(environment)?.join("Service").join("data"),
         })
     }
@@ -61,11 +63,11 @@ fn folder_variable(environment: &Environment, name: &str) -> Result<Option<PathB
 /// folder. A path that is not absolute counts as none, as the specification has it.
 fn base(environment: &Environment, variable: &str, usual: &str) -> Result<PathBuf, ValueError> {
     let named = folder_variable(environment, variable)?.filter(|path| path.is_absolute());
-    named.map_or_else(|| Ok(home(environment)?.join(usual)), Ok)
+    named.map_or_else(|| Ok(home_directory(environment)?.join(usual)), Ok)
 }
 
 /// The user's home folder.
-fn home(environment: &Environment) -> Result<PathBuf, ValueError> {
+fn home_directory(environment: &Environment) -> Result<PathBuf, ValueError> {
     let home = match folder_variable(environment, "HOME")? {
         Some(home) => Some(home),
         None => folder_variable(environment, "USERPROFILE")?,
@@ -81,8 +83,10 @@ fn app_data(environment: &Environment) -> Result<PathBuf, ValueError> {
 /// A path with `~` for the home folder.
 pub(super) fn with_home(text: &str, environment: &Environment) -> Result<PathBuf, ValueError> {
     match text.strip_prefix('~') {
-        Some("") => home(environment),
-        Some(rest) if rest.starts_with(['/', '\\']) => Ok(home(environment)?.join(&rest[1..])),
+        Some("") => home_directory(environment),
+        Some(rest) if rest.starts_with(['/', '\\']) => {
+            Ok(home_directory(environment)?.join(&rest[1..]))
+        }
         Some(_) => Err(
             ValueError::new("another user's home folder is not supported")
                 .help("write the whole path; `./~name` is a folder of that name"),

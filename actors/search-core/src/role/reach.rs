@@ -100,7 +100,7 @@ impl Reach {
     }
 
     /// All of a role.
-    pub(super) fn of_role(role: &Role) -> Vec<Self> {
+    pub(super) fn from_role(role: &Role) -> Vec<Self> {
         let of_haystack = |haystack: &Haystack| {
             let target = haystack_target(haystack)?;
             Some(Self {

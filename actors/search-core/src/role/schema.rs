@@ -24,7 +24,7 @@ pub fn schema() -> Value {
                     "allowed_roots": {"$ref": "#/$defs/allowed_roots"},
                 },
             },
-            "one_role": one_role(),
+            "one_role": single_role(),
             "role": role(),
             "allowed_roots": allowed_roots(),
             "haystack": haystack(),
@@ -56,7 +56,7 @@ fn role() -> Value {
 }
 
 /// A file that is one role.
-fn one_role() -> Value {
+fn single_role() -> Value {
     let mut role = role();
     role["properties"]["allowed_roots"] = json!({"$ref": "#/$defs/allowed_roots"});
     role

@@ -158,7 +158,7 @@ impl ServerSettings {
             quoted(&listen.to_string())
         );
         let error = ValueError::new(message).help("set SERVICE_API_TOKEN, or listen on 127.0.0.1");
-        let diagnostic = Diagnostic::of_setting(&origin.to_string(), error);
+        let diagnostic = Diagnostic::for_setting(&origin.to_string(), error);
         if unauthenticated {
             Ok(Some(diagnostic.into_warning()))
         } else {
@@ -232,7 +232,7 @@ const BACKEND: TextKind<StorageBackend> = TextKind::new("backend", StorageBacken
 const MODE: TextKind<ServerMode> =
     TextKind::new("mode", ServerMode::parse, |it| it.as_str().to_owned());
 const SNAPSHOTS: TextKind<Url> = TextKind::new("uri", snapshots_url, Url::to_string);
-const PARTS: TextKind<NonZeroU32> = TextKind::new("", parts, NonZeroU32::to_string);
+const PARTS: TextKind<NonZeroU32> = TextKind::new("", parse_parts, NonZeroU32::to_string);
 const CACHE: TextKind<ByteSize> = TextKind::new("size", cache_size, ByteSize::to_string);
 const ENDPOINT: TextKind<Url> = TextKind::new("uri", endpoint, Url::to_string);
 const HOSTS: TextKind<Vec<String>> = TextKind::new("", hosts, |all| all.join(","));
@@ -244,9 +244,9 @@ table! {
     /// The search server.
     pub(super) static SERVER: Draft = "the server's settings" {
         /// path of the role file
-        "SERVICE_SETTINGS_PATH" (variable "SERVICE_SETTINGS_PATH", flag "--config", no_key, shown "see below") = set(HOME_PATH) => settings.settings_path;
+        "SERVICE_SETTINGS_PATH" (variable "SERVICE_SETTINGS_PATH", flag "--config", no_key, documented_default "see below") = set(HOME_PATH) => settings.settings_path;
         /// data folder
-        "SERVICE_DATA_PATH" (variable "SERVICE_DATA_PATH", flag "--data", no_key, shown "see below") = set(HOME_PATH) => settings.data_path;
+        "SERVICE_DATA_PATH" (variable "SERVICE_DATA_PATH", flag "--data", no_key, documented_default "see below") = set(HOME_PATH) => settings.data_path;
         /// `debug`, `info`, `warn` or `error`
         "LOG_LEVEL" (variable "LOG_LEVEL", flag "--log-level", no_key) = set(LEVEL) => settings.log_level;
         /// listen address, `<host>:<port>`
@@ -282,7 +282,7 @@ table! {
         /// which part this indexer indexes, from 1
         "SERVICE_INDEX_PART" (variable "SERVICE_INDEX_PART", no_key) = set(PARTS) => settings.index_part;
         /// `ws` or `wss` URL of the server that `/ws` leads to
-        "SERVICE_WS_UPSTREAM" (variable "SERVICE_WS_UPSTREAM", no_key, shown "none: this server") = opt(set(WEBSOCKET)) => settings.ws_upstream;
+        "SERVICE_WS_UPSTREAM" (variable "SERVICE_WS_UPSTREAM", no_key, documented_default "none: this server") = opt(set(WEBSOCKET)) => settings.ws_upstream;
         /// bearer token that every request must carry
         "SERVICE_API_TOKEN" (variable "SERVICE_API_TOKEN", no_key) = opt(BARE_SECRET) => settings.api_token;
         /// access key of the cloud object storage
@@ -325,12 +325,12 @@ impl Draft {
             ),
         ];
         for (name, setting, default) in paths {
-            if setting.origin == Origin::Default && wrong.iter().all(|one| !concerns(one, name)) {
+            if setting.origin == Origin::Default && wrong.iter().all(|one| !is_about(one, name)) {
                 match default {
                     Ok(path) => setting.value = path,
                     Err(error) => {
                         let error = error.help(format!("set {name}"));
-                        wrong.push(Diagnostic::of_setting(name, error));
+                        wrong.push(Diagnostic::for_setting(name, error));
                     }
                 }
             }
@@ -352,7 +352,7 @@ impl Draft {
                 };
                 if !wrong.iter().any(|error| *error.file == *lack) {
                     let error = ValueError::new(format!("it is set without {lack}"));
-                    wrong.push(Diagnostic::of_setting(have, error));
+                    wrong.push(Diagnostic::for_setting(have, error));
                 }
                 None
             }
@@ -364,7 +364,7 @@ impl Draft {
 }
 
 /// Whether a mistake is about this path: its variable or its flag.
-fn concerns(wrong: &Diagnostic, name: &str) -> bool {
+fn is_about(wrong: &Diagnostic, name: &str) -> bool {
     let flag = if name == SETTINGS_PATH {
         "--config"
     } else {
@@ -445,20 +445,20 @@ fn hosts(text: &str) -> Result<Vec<String>, ValueError> {
 }
 
 fn searches(text: &str) -> Result<NonZeroU32, ValueError> {
-    whole(text, 100_000)
+    parse_integer(text, 100_000)
 }
 
 /// A number of folders or documents; more do not fit the numbers they are counted with.
 fn limit(text: &str) -> Result<NonZeroU32, ValueError> {
-    whole(text, 500_000_000)
+    parse_integer(text, 500_000_000)
 }
 
 /// So many indexers of one source are enough.
-fn parts(text: &str) -> Result<NonZeroU32, ValueError> {
-    whole(text, 1_000)
+fn parse_parts(text: &str) -> Result<NonZeroU32, ValueError> {
+    parse_integer(text, 1_000)
 }
 
-fn whole(text: &str, most: u32) -> Result<NonZeroU32, ValueError> {
+fn parse_integer(text: &str, most: u32) -> Result<NonZeroU32, ValueError> {
     let number = text.trim().parse::<NonZeroU32>().ok();
     let number = number.filter(|number| number.get() <= most);
     let wrong = || format!("{} is not a number from 1 to {most}", quoted(text));
@@ -478,7 +478,7 @@ fn misspelt(environment: &Environment) -> Diagnostics {
         let near = suggestion(name, known())?;
         let error = ValueError::new("unknown environment variable");
         let error = error.help(format!("did you mean `{near}`?"));
-        Some(Diagnostic::of_setting(name, error).into_warning())
+        Some(Diagnostic::for_setting(name, error).into_warning())
     };
     unknown.filter_map(warning).collect()
 }

@@ -18,7 +18,7 @@ impl ServerSettings {
     /// What of these settings does not fit together.
     pub(super) fn snapshot_faults(&self) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
-        let mut fault = |name: &str, error| faults.push(Diagnostic::of_setting(name, error));
+        let mut fault = |name: &str, error| faults.push(Diagnostic::for_setting(name, error));
         let mode = self.mode.value;
         if mode != ServerMode::Local && self.snapshots.is_none() {
             let error = ValueError::new(format!("`{}` needs a place for snapshots", mode.as_str()));

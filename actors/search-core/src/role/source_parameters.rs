@@ -56,7 +56,7 @@ pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Op
     const KEYS: [&str; 4] = ["revision", "glob", "max_file_size", "hidden"];
     let parameters = fields.optional("extra_parameters", |item| {
         item.fields("the parameters of GitRepository", &KEYS, |fields| {
-            let defaults = GitRevision::of("");
+            let defaults = GitRevision::new("");
             let name = fields.optional("revision", |item| item.parsed(revision));
             let files = fields.optional("glob", filter);
             let size = fields.optional("max_file_size", max_file_size);
@@ -64,12 +64,12 @@ pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Op
                 revision: name.unwrap_or(defaults.revision),
                 filter: files.unwrap_or(defaults.filter),
                 max_file_size: size.unwrap_or(defaults.max_file_size),
-                hidden: HiddenFiles::of_parameter(fields.optional("hidden", Item::boolean)),
+                hidden: HiddenFiles::from_parameter(fields.optional("hidden", Item::boolean)),
                 folder: defaults.folder,
             })
         })
     });
-    let defaults = parameters.unwrap_or_else(|| GitRevision::of(""));
+    let defaults = parameters.unwrap_or_else(|| GitRevision::new(""));
     folder.map(|folder| GitRevision { folder, ..defaults })
 }
 

@@ -18,7 +18,7 @@ struct RoleFileParts<'w> {
 }
 
 impl<'w> RoleFileParts<'w> {
-    fn of(file: &'w WrittenValue) -> Self {
+    fn new(file: &'w WrittenValue) -> Self {
         let mut parts = Self {
             beside: Vec::new(),
             roles: Vec::new(),
@@ -72,7 +72,7 @@ impl<'w> VariablePlaces<'w> {
     }
 
     /// Of a text that is saved as it is.
-    pub(super) fn of_whole(stored: &'w WrittenValue) -> Self {
+    pub(super) fn from_whole(stored: &'w WrittenValue) -> Self {
         Self {
             stored,
             redacted: false,
@@ -85,7 +85,10 @@ impl<'w> VariablePlaces<'w> {
     /// A role is the same one by its name. A haystack with a variable has to stay as it is as a
     /// whole: what its variable is sent to stands beside it.
     pub(super) fn first_foreign(&self, submitted: &WrittenValue) -> Option<String> {
-        let (stored, submitted) = (RoleFileParts::of(self.stored), RoleFileParts::of(submitted));
+        let (stored, submitted) = (
+            RoleFileParts::new(self.stored),
+            RoleFileParts::new(submitted),
+        );
         let odd = submitted
             .odd
             .iter()

@@ -54,7 +54,7 @@ impl LeaseWatch {
     }
 
     /// The storage did not answer: its holder could not write either, so its time begins anew.
-    pub fn lost_sight(&mut self) {
+    pub fn record_unreachable(&mut self) {
         self.seen = None;
     }
 }
@@ -89,7 +89,7 @@ mod tests {
         // Another one was faster.
         assert_eq!(watch.observe(Some(&held(2, 3)), at(113)), HolderState::Held);
         // Nobody can write while the storage is away.
-        watch.lost_sight();
+        watch.record_unreachable();
         assert_eq!(watch.observe(Some(&held(2, 3)), at(500)), HolderState::Held);
         assert_eq!(
             watch.observe(Some(&held(2, 3)), at(506)),

@@ -57,13 +57,13 @@ impl SourcePart {
 
     /// Whether its indexer learns of all parts: what is learnt is of a whole source.
     #[must_use]
-    pub fn learns(self) -> bool {
+    pub fn is_learner(self) -> bool {
         self.number == NonZeroU32::MIN
     }
 
     /// Whether the document with this key belongs to it.
     #[must_use]
-    pub fn holds(self, key: &str) -> bool {
+    pub fn contains(self, key: &str) -> bool {
         // FNV-1a: the same in every version and on every machine.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -98,7 +98,7 @@ mod tests {
             let key = format!("docs/page-{number}.md");
             let holders: Vec<usize> = SourcePart::all(three)
                 .enumerate()
-                .filter(|(_, part)| part.holds(&key))
+                .filter(|(_, part)| part.contains(&key))
                 .map(|(place, _)| place)
                 .collect();
             assert_eq!(holders.len(), 1, "{key}");
@@ -122,7 +122,7 @@ mod tests {
         let two = NonZeroU32::new(2).expect("two");
         let parts: Vec<String> = ["a.md", "b.md", "docs/x.rs"]
             .iter()
-            .flat_map(|key| SourcePart::all(two).filter(|part| part.holds(key)))
+            .flat_map(|key| SourcePart::all(two).filter(|part| part.contains(key)))
             .map(SourcePart::folder)
             .collect();
         assert_eq!(parts, ["2-of-2", "1-of-2", "2-of-2"]);

@@ -38,8 +38,8 @@ pub fn cut(text: &str, hits: &[Hit], focus: Range<usize>, max_chars: usize) -> S
 
 /// Where the piece begins: some words before the focus, at the start of a line if one is near.
 fn start_of(text: &str, focus: &Range<usize>, room: usize) -> usize {
-    let begin = floor(text, focus.start);
-    let end = floor(text, focus.end.max(begin));
+    let begin = floor_char_boundary(text, focus.start);
+    let end = floor_char_boundary(text, focus.end.max(begin));
     let free = room.saturating_sub(folded_length(&text[begin..end], room));
     // What the text behind the focus does not need is given to the text before it.
     let behind = folded_length(&text[end..], free);
@@ -76,7 +76,7 @@ fn is_gap(character: char) -> bool {
 }
 
 /// The nearest offset at or below `at` where a character begins.
-fn floor(text: &str, at: usize) -> usize {
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }
 

@@ -3,16 +3,16 @@
 //! A vectorised search for the beginnings of the terms goes over the text first; only a word that
 //! begins like a term is analysed, and each form of it once.
 
+mod non_ascii;
+mod non_ascii_words;
 mod scan;
-mod wide;
-mod wide_words;
 
 use std::ops::ControlFlow;
 
 use aho_corasick::packed;
 use rustc_hash::FxHashMap;
 
-use self::wide_words::WideWords;
+use self::non_ascii_words::WideWords;
 use super::Hit;
 use crate::analysis::words;
 use crate::query::{ParsedQuery, QueryTerm, TermMatcher};
@@ -97,7 +97,7 @@ impl TermFinder {
     }
 
     /// A finder for terms; `matcher` is that of the same terms.
-    pub(crate) fn of_terms(matcher: TermMatcher, terms: &[QueryTerm]) -> Self {
+    pub(crate) fn from_terms(matcher: TermMatcher, terms: &[QueryTerm]) -> Self {
         Self {
             matcher,
             needles: searcher(terms, &[]),
@@ -171,7 +171,7 @@ impl TermFinder {
             let is_ascii = folded.is_ascii();
             for found in needles.find_iter(&folded) {
                 let start = at + found.start();
-                if start < behind || !begins_part(text.as_bytes(), start) {
+                if start < behind || !is_part_start(text.as_bytes(), start) {
                     continue;
                 }
                 let run = run_around(text.as_bytes(), start);
@@ -179,7 +179,7 @@ impl TermFinder {
                 flow = if is_ascii {
                     self.check_run(text, run, on_hit)
                 } else {
-                    self.check_run(text, run, &mut gather(&mut gathered))
+                    self.check_run(text, run, &mut collect_into(&mut gathered))
                 };
                 if flow.is_break() {
                     break;
@@ -254,7 +254,7 @@ impl TermFinder {
 }
 
 /// A receiver of hits that keeps them.
-fn gather(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
+fn collect_into(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
     |hit| {
         into.push(hit);
         ControlFlow::Continue(())
@@ -333,7 +333,7 @@ fn is_word_byte(byte: u8) -> bool {
 }
 
 /// Whether a word or a part of an identifier can begin at `at`.
-fn begins_part(text: &[u8], at: usize) -> bool {
+fn is_part_start(text: &[u8], at: usize) -> bool {
     let Some(&before) = at.checked_sub(1).and_then(|before| text.get(before)) else {
         return true;
     };

@@ -16,7 +16,7 @@ mod window;
 pub use cut::{Snippet, cut};
 pub use finder::TermFinder;
 pub use weights::TermWeights;
-pub use window::{best_window, covers};
+pub use window::{best_window, contains_all_terms};
 
 /// A word of a text that the query looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Hit {
 
     /// The same hit in a text of which the one searched is what follows `offset` bytes.
     #[must_use]
-    pub const fn behind(self, offset: usize) -> Self {
+    pub const fn shifted(self, offset: usize) -> Self {
         Self {
             start: offset + self.start,
             end: offset + self.end,

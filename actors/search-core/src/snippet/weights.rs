@@ -21,7 +21,7 @@ impl TermWeights {
     /// By the rarities of the query's terms. What is not among them says as much as they do on
     /// average.
     #[must_use]
-    pub fn of_rarities(rarities: &[f32]) -> Self {
+    pub fn from_rarities(rarities: &[f32]) -> Self {
         let known = rarities.iter().filter(|rarity| **rarity > 0.0);
         let (count, sum) = known.fold((0.0, 0.0), |(count, sum), one| (count + 1.0, sum + one));
         let average: f32 = if count > 0.0 { sum / count } else { 1.0 };
@@ -34,7 +34,7 @@ impl TermWeights {
 
     /// What these terms say together.
     #[must_use]
-    pub fn of(&self, terms: u64) -> f32 {
+    pub fn total(&self, terms: u64) -> f32 {
         let (mut left, mut sum) = (terms, 0.0);
         while left != 0 {
             sum += self.0[left.trailing_zeros() as usize];
@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn rare_terms_say_more_than_several_frequent_ones() {
-        let weights = TermWeights::of_rarities(&[8.0, 1.0, 1.0, 0.0]);
-        assert!(weights.of(0b1) > weights.of(0b1110));
-        assert!(weights.of(0b1110) > weights.of(0b110));
+        let weights = TermWeights::from_rarities(&[8.0, 1.0, 1.0, 0.0]);
+        assert!(weights.total(0b1) > weights.total(0b1110));
+        assert!(weights.total(0b1110) > weights.total(0b110));
         // A prefix has no rarity of its own.
-        assert!((weights.of(1 << 9) - 10.0 / 3.0).abs() < 1e-6);
+        assert!((weights.total(1 << 9) - 10.0 / 3.0).abs() < 1e-6);
         assert!((TermWeights::default().of(0b1011) - 3.0).abs() < f32::EPSILON);
     }
 }

@@ -19,7 +19,7 @@ pub fn best_window(hits: &[Hit], span: usize, weights: &TermWeights) -> Option<R
         }
         let terms = terms_of(&hits[first..end]);
         if terms != known.0 {
-            known = (terms, weights.of(terms));
+            known = (terms, weights.total(terms));
         }
         let score = (known.1, end - first);
         if best.as_ref().is_none_or(|(highest, _)| score > *highest) {
@@ -35,7 +35,7 @@ fn terms_of(hits: &[Hit]) -> u64 {
 
 /// Whether the hits that end with the last one and lie within `span` bytes hold all of `terms`.
 #[must_use]
-pub fn covers(hits: &[Hit], span: usize, terms: u64) -> bool {
+pub fn contains_all_terms(hits: &[Hit], span: usize, terms: u64) -> bool {
     let Some(last) = hits.last() else {
         return false;
     };
@@ -79,16 +79,16 @@ mod tests {
     #[test]
     fn i16_one_rare_term_counts_before_several_frequent_ones() {
         let hits = hits(&[(0, 2), (10, 4), (20, 2), (500, 1), (900, 2), (910, 1)]);
-        let weights = TermWeights::of_rarities(&[8.0, 1.0, 1.0]);
+        let weights = TermWeights::from_rarities(&[8.0, 1.0, 1.0]);
         assert_eq!(best_window(&hits, 100, &weights), Some(4..6));
         assert_eq!(best_window(&hits[..4], 100, &weights), Some(3..4));
     }
 
     #[test]
     fn all_terms_close_together_are_noticed() {
-        assert!(covers(&hits(&[(0, 1), (50, 2)]), 100, 3));
-        assert!(!covers(&hits(&[(0, 1), (150, 2)]), 100, 3));
-        assert!(!covers(&[], 100, 0));
+        assert!(contains_all_terms(&hits(&[(0, 1), (50, 2)]), 100, 3));
+        assert!(!contains_all_terms(&hits(&[(0, 1), (150, 2)]), 100, 3));
+        assert!(!contains_all_terms(&[], 100, 0));
     }
 
     proptest! {

@@ -34,7 +34,7 @@ pub(super) struct PastedFile<'t> {
 }
 
 impl<'t> PastedFile<'t> {
-    pub(super) fn of(token: &'t str) -> Option<Self> {
+    pub(super) fn parse(token: &'t str) -> Option<Self> {
         if token.len() > MAX_PIECE {
             return None;
         }
@@ -42,17 +42,17 @@ impl<'t> PastedFile<'t> {
         match token[start..].split_once("://") {
             Some((scheme, rest)) if is_scheme(scheme) => {
                 let rest = start + scheme.len() + 3..start + scheme.len() + 3 + rest.len();
-                Self::of_address(token, scheme, rest)
+                Self::parse_address(token, scheme, rest)
             }
-            _ => Self::of_path(token, start),
+            _ => Self::parse_path(token, start),
         }
     }
 
     /// `https://forge.example/owner/repo/blob/main/src/a.rs#L10-L20`, `file:///src/a.rs:10:5`.
-    fn of_address(token: &'t str, scheme: &str, rest: Range<usize>) -> Option<Self> {
+    fn parse_address(token: &'t str, scheme: &str, rest: Range<usize>) -> Option<Self> {
         let is_local = scheme == "file" || scheme == "vscode";
         let host = token[rest.clone()].find('/')?;
-        let mut found = Self::of_path(token, rest.start + host + 1)?;
+        let mut found = Self::parse_path(token, rest.start + host + 1)?;
         if is_local {
             found.noise[0] = 0..rest.start;
             return Some(found);
@@ -66,7 +66,7 @@ impl<'t> PastedFile<'t> {
     }
 
     /// A path from there on, perhaps inside a call (`Main.run(Main.java:10`), and the line.
-    fn of_path(token: &'t str, start: usize) -> Option<Self> {
+    fn parse_path(token: &'t str, start: usize) -> Option<Self> {
         let text = &token[start..];
         let ends = text.char_indices().filter(|(_, c)| is_end(*c));
         let ends = ends.map(|(at, _)| at).chain([text.len()]);
@@ -227,7 +227,7 @@ mod tests {
     type Read<'t> = Option<(&'t str, Option<usize>, &'t str, &'t str)>;
 
     fn read(token: &str) -> Read<'_> {
-        let found = PastedFile::of(token)?;
+        let found = PastedFile::parse(token)?;
         let [before, behind] = found.noise;
         Some((found.path, found.line, &token[before], &token[behind]))
     }

@@ -68,7 +68,7 @@ fn contract_null_and_empty_optional_settings_are_absent() {
     assert_eq!(role.extra, Extra::default());
     assert_eq!(
         role.haystacks[0].local_files().unwrap(),
-        &LocalFiles::of("d")
+        &LocalFiles::new("d")
     );
     let local = json!({
         "name": "R", "haystacks": written["haystacks"],
@@ -101,7 +101,7 @@ fn a_file_of_one_role_has_the_contracts_defaults() {
     assert_eq!(role.theme.as_str(), "spacelab");
     assert_eq!(role.extra, Extra::default());
     let files = role.haystacks[0].local_files().unwrap();
-    assert_eq!(files, &LocalFiles::of("d"));
+    assert_eq!(files, &LocalFiles::new("d"));
     assert!(files.respect_gitignore);
 }
 

@@ -77,7 +77,7 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
 /// Makes the cosines of sources that learnt vectors of their own comparable: each becomes the
 /// number of standard deviations by which it stands out in its source. `spreads` holds none for one
 /// source alone, whose cosines stay as they are.
-pub(super) fn on_one_scale(spreads: &[Option<Spread>], found: &mut [PooledDocument]) {
+pub(super) fn normalize_scores(spreads: &[Option<Spread>], found: &mut [PooledDocument]) {
     for one in found {
         if let (Some(spread), Some(cosine)) = (spreads[one.source], &mut one.learnt) {
             *cosine = spread.standing(*cosine);

@@ -9,7 +9,7 @@ use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::fuse::{VectorWeights, paraphrase_score};
 use search_graph_engine::space::ConceptSpace;
 
-use super::candidates::{PooledDocument, add_near, on_one_scale, pooled, ranked};
+use super::candidates::{PooledDocument, add_near, normalize_scores, pooled, ranked};
 use super::embedded::{EmbeddingRanker, ModelView};
 use super::scout::{Scout, ScoutResult};
 use super::source::SearchableSource;
@@ -28,7 +28,7 @@ pub(super) struct ConceptRanker<'s> {
 }
 
 /// The terms of a query that are looked for, and how often each was typed.
-pub(super) fn looked_for(query: &ParsedQuery) -> Vec<(&str, u32)> {
+pub(super) fn query_terms(query: &ParsedQuery) -> Vec<(&str, u32)> {
     let terms = query.terms().iter().filter(|term| term.count > 0);
     terms.map(|term| (term.text.as_str(), term.count)).collect()
 }
@@ -60,16 +60,16 @@ impl<'s> ConceptRanker<'s> {
     /// `finds_more` as for [`Reranker::rerank`].
     pub(super) fn send_scout(&self, query: &ParsedQuery) {
         if query.condition().is_none() {
-            *self.scout.lock() = Scout::start(&self.spaces, &looked_for(query));
+            *self.scout.lock() = Scout::start(&self.spaces, &query_terms(query));
         }
     }
 
     /// What the vectors of each source say to these terms.
-    fn scouted(&self, terms: &[(&str, u32)], finds_more: bool) -> Vec<Option<ScoutResult>> {
+    fn scan_sources(&self, terms: &[(&str, u32)], finds_more: bool) -> Vec<Option<ScoutResult>> {
         if finds_more && let Some(scout) = self.scout.lock().take_if(|scout| scout.is_for(terms)) {
             return scout.wait();
         }
-        ScoutResult::look_at_all(&self.spaces, terms, finds_more)
+        ScoutResult::scan_all(&self.spaces, terms, finds_more)
     }
 
     /// What the model says to the query, where it is to rank these results; why it does not is
@@ -85,7 +85,7 @@ impl<'s> ConceptRanker<'s> {
 
     /// Gives the results of the words, the first of those found, what they have for words that they
     /// lack.
-    fn look_for_other_words(
+    fn score_other_words(
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
@@ -112,7 +112,7 @@ impl<'s> ConceptRanker<'s> {
     }
 
     /// What a person is told where a model was to rank and did not.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn fallback_note(&self) -> Option<String> {
         let reason = self.without_model.lock().take()?;
         Some(format!("ranked without the embedding model: {reason}"))
     }
@@ -126,7 +126,7 @@ impl Reranker for ConceptRanker<'_> {
         finds_more: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let view = self.model_view(results);
-        let scouted = self.scouted(terms, finds_more);
+        let scouted = self.scan_sources(terms, finds_more);
         if view.is_none() && scouted.iter().all(Option::is_none) {
             return None;
         }
@@ -154,9 +154,9 @@ impl Reranker for ConceptRanker<'_> {
         }
         // A model knows of other words by itself.
         if view.is_none() {
-            self.look_for_other_words(terms, results, &mut found);
+            self.score_other_words(terms, results, &mut found);
         }
-        on_one_scale(&spreads, &mut found);
+        normalize_scores(&spreads, &mut found);
         let weights = |source| match &view {
             Some(view) => view.weights(source),
             None => VectorWeights::LEARNT,

@@ -66,7 +66,7 @@ pub fn read_document(
     })?;
     let is_cut = document.body.len() > MAX_VIEW_BYTES;
     let body = beginning(document.body, MAX_VIEW_BYTES);
-    let place = source.place(key);
+    let place = source.location(key);
     Ok(DocumentView {
         id: request.id.clone(),
         title: source.title(&record),
@@ -109,7 +109,7 @@ struct FileText {
 }
 
 impl FileText {
-    fn whole(content: FileBytes) -> Self {
+    fn complete(content: FileBytes) -> Self {
         Self {
             content,
             lines_before: 0,
@@ -124,7 +124,7 @@ fn read(
     record: &DocumentRecord,
     request: &DocumentRequest,
 ) -> Result<DocumentText, String> {
-    if let Some(body) = source.kept_text(record) {
+    if let Some(body) = source.stored_text(record) {
         let document = ExtractedDocument {
             body,
             modified: record.modified,
@@ -137,7 +137,7 @@ fn read(
     }
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
-    let format = Format::of_key(key);
+    let format = Format::from_key(key);
     let has_pieces = match format {
         Format::Text | Format::Code | Format::Data => true,
         // A piece of it has lines where it is not freed from its markup.
@@ -152,7 +152,7 @@ fn read(
         _ => match root.read(key, MAX_BODY_BYTES, &|_| false) {
             // Of a log that is longer than that its beginning can be read.
             Err(SkipReason::TooLarge) => piece_at(root.as_ref(), key, 1),
-            read => read.map(FileText::whole),
+            read => read.map(FileText::complete),
         },
     };
     let FileText {
@@ -205,7 +205,7 @@ fn piece_at(root: &dyn SourceFiles, key: &str, line: usize) -> Result<FileText, 
             .read_to_end(&mut bytes)?;
         Ok((data, bytes, lines_before, start))
     };
-    let read = read().map_err(|error: std::io::Error| SkipReason::of_io_error(&error));
+    let read = read().map_err(|error: std::io::Error| SkipReason::from_io_error(&error));
     let (data, mut bytes, lines_before, start) = read?;
     let goes_on = start + (bytes.len() as u64) < data.len();
     if let Err(error) = std::str::from_utf8(&bytes)
@@ -279,7 +279,7 @@ fn highlights(words: &str, body: &str) -> Result<Vec<[usize; 2]>, SearchFailure>
         return Ok(Vec::new());
     }
     // Half an expression still has words to mark.
-    let query = query::understand(&SearchRequest::for_text(words))?.query;
+    let query = query::parse_lenient(&SearchRequest::for_text(words))?.query;
     Ok(Excerpter::new(&query, 0).highlights(body))
 }
 

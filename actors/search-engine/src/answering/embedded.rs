@@ -43,7 +43,7 @@ struct RankedSource<'s> {
 
 /// How much a model has read of documents, on average, of so many terms and with so many passages
 /// embedded; all of none.
-fn share_read(documents: &[(u32, usize)]) -> f32 {
+fn read_fraction(documents: &[(u32, usize)]) -> f32 {
     let read = |(length, passages): &(u32, usize)| {
         let read = READ_TERMS * (*passages).max(1) as f32;
         (read / (*length as f32).max(1.0)).min(1.0)
@@ -90,7 +90,7 @@ impl<'s> EmbeddingRanker<'s> {
     pub(super) fn view(&self, results: &[LexicalResult]) -> Result<ModelView<'_>, String> {
         self.check_pool(results)?;
         self.check_code(results)?;
-        let short = (0..self.sources.len()).map(|source| self.share_of_short(source, results));
+        let short = (0..self.sources.len()).map(|source| self.short_fraction(source, results));
         Ok(ModelView {
             queries: self.queries()?,
             short: short.collect(),
@@ -99,7 +99,7 @@ impl<'s> EmbeddingRanker<'s> {
     }
 
     /// Which part of the results of a source are documents of one passage; all where there is none.
-    fn share_of_short(&self, source: usize, results: &[LexicalResult]) -> f32 {
+    fn short_fraction(&self, source: usize, results: &[LexicalResult]) -> f32 {
         let Some(made) = self.sources[source].embeddings.as_deref() else {
             return 1.0;
         };
@@ -126,7 +126,7 @@ impl<'s> EmbeddingRanker<'s> {
             }
             let is_missing = |key: &&str| {
                 let made = source.embeddings.as_deref();
-                !made.is_some_and(|made| made.index.holds(key))
+                !made.is_some_and(|made| made.index.contains(key))
             };
             let of_source = results.iter().filter(|result| result.source == number);
             let keys: Vec<&str> = of_source.map(|result| result.key.as_str()).collect();
@@ -175,7 +175,7 @@ impl<'s> EmbeddingRanker<'s> {
                 graph.demand().want(partial);
             }
         }
-        match (share_read(&code) >= ENOUGH_READ, is_partial) {
+        match (read_fraction(&code) >= ENOUGH_READ, is_partial) {
             (true, _) => Ok(()),
             (false, true) => Err("of most files of code it has read but the first lines so far"),
             (false, false) => Err("of most files of code it reads but a part"),
@@ -203,7 +203,7 @@ impl<'s> EmbeddingRanker<'s> {
             };
             if made.width != 0 && made.width != query.dimensions() {
                 if let Some(graph) = source.graph {
-                    graph.demand().doubt();
+                    graph.demand().mark_stale();
                 }
                 return Err("the embedding model has changed".to_owned());
             }
@@ -222,7 +222,7 @@ pub(super) struct ModelView<'r> {
 }
 
 impl ModelView<'_> {
-    fn of(&self, source: usize) -> Option<(&SourceEmbeddings, &Embedding)> {
+    fn for_source(&self, source: usize) -> Option<(&SourceEmbeddings, &Embedding)> {
         let embeddings = self.sources.get(source)?.embeddings.as_deref()?;
         Some((embeddings, self.queries.get(source)?.as_ref()?))
     }
@@ -230,7 +230,7 @@ impl ModelView<'_> {
     /// Adds the documents nearest to the query: of code words miss one in eight.
     pub(super) fn add_near(&self, found: &mut Vec<PooledDocument>) {
         for source in 0..self.sources.len() {
-            if let Some((made, query)) = self.of(source) {
+            if let Some((made, query)) = self.for_source(source) {
                 add_near(source, made.index.scan(query, SCAN_DEPTH), found);
             }
         }
@@ -239,7 +239,7 @@ impl ModelView<'_> {
     /// How near a document is to the query, and by how many passages; `None` where it is not
     /// embedded.
     pub(super) fn nearness(&self, document: &PooledDocument) -> Option<(f32, usize)> {
-        let (made, query) = self.of(document.source)?;
+        let (made, query) = self.for_source(document.source)?;
         let embedding = made.index.get(&document.key)?;
         Some((embedding.nearness(query)?, embedding.passages()))
     }
@@ -247,7 +247,7 @@ impl ModelView<'_> {
     /// Parts of the vectors in the scores of a source.
     pub(super) fn weights(&self, source: usize) -> VectorWeights {
         let short = self.short.get(source).copied().unwrap_or(1.0);
-        let of_model = self.of(source).map(|(made, _)| made.weights(short));
+        let of_model = self.for_source(source).map(|(made, _)| made.weights(short));
         of_model.unwrap_or(VectorWeights::LEARNT)
     }
 }
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn i16_a_model_ranks_code_that_it_has_read() {
-        let is_enough = |documents: &[(u32, usize)]| share_read(documents) >= ENOUGH_READ;
+        let is_enough = |documents: &[(u32, usize)]| read_fraction(documents) >= ENOUGH_READ;
         let of_one = |lengths: &[u32]| {
             let documents: Vec<_> = lengths.iter().map(|length| (*length, 1)).collect();
             is_enough(&documents)

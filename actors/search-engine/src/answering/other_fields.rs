@@ -29,7 +29,7 @@ const TYPES: [&str; 20] = [
 ];
 
 /// What a person is told of a word like this; none of any other.
-pub(super) fn of_other_engine(word: &str) -> Option<String> {
+pub(super) fn foreign_field_hint(word: &str) -> Option<String> {
     let (field, value) = word.trim_start_matches('-').split_once(':')?;
     let is_value = !value.is_empty()
         && value
@@ -76,7 +76,7 @@ mod tests {
             ("symbol:parse_query", "kind:function parse_query"),
             ("repo:orrery", "source:orrery"),
         ] {
-            let note = of_other_engine(word).unwrap_or_default();
+            let note = foreign_field_hint(word).unwrap_or_default();
             assert!(note.ends_with(&format!("write {expected}")), "{note}");
         }
         for word in [
@@ -88,7 +88,7 @@ mod tests {
             "rust",
             "type:string",
         ] {
-            assert_eq!(of_other_engine(word), None, "{word}");
+            assert_eq!(foreign_field_hint(word), None, "{word}");
         }
     }
 }

@@ -18,7 +18,7 @@ use super::pair_scorer::{NoScores, Reranking};
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, TypedQuery, corrected, notes, phrases, taken};
+use super::texts::{Texts, TypedQuery, collect_notes, corrected, phrases, taken};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -43,14 +43,14 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         fault,
         is_mended,
         first_words,
-    } = query::understand(&dashed.request)?;
+    } = query::parse_lenient(&dashed.request)?;
     let ExpandedQuery {
         query,
         concepts,
         added,
     } = expanded(role, &request, typed.clone());
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
-    let texts = Texts::of(&open);
+    let texts = Texts::new(&open);
     let ranker = concept_ranker(role, &open, &params.request.text);
     if let Some(ranker) = &ranker {
         ranker.send_scout(&query);
@@ -91,10 +91,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: &names,
     };
     let taken = taken(fault.as_ref(), is_mended, first_words);
-    let found = notes(&hits, &query, &corrections, &added, &said);
-    let ranked = ranker.as_ref().and_then(ConceptRanker::note);
+    let found = collect_notes(&hits, &query, &corrections, &added, &said);
+    let ranked = ranker.as_ref().and_then(ConceptRanker::fallback_note);
     let noted = taken.into_iter().chain(dashed.notes).chain(inside);
-    let noted = noted.chain(found).chain(ranked).chain(texts.note());
+    let noted = noted
+        .chain(found)
+        .chain(ranked)
+        .chain(texts.partial_read_note());
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
@@ -210,7 +213,7 @@ impl RunningSearch<'_> {
         if let Some(found) = self.grouped(&query, &missing)? {
             return Ok(found);
         }
-        let texts = Texts::of(self.open);
+        let texts = Texts::new(self.open);
         match corrected(&query, &missing, self.scope.snapshots, &texts)? {
             Some(right) => Ok(FoundHits {
                 hits: self.search(&right.query)?,
@@ -353,15 +356,15 @@ impl Page<'_> {
     fn result(&self, hit: &Hit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
         let source = self.open[hit.source];
         let record = &hit.record;
-        let place = source.place(&record.key);
-        let kept = source.kept_text(record);
-        excerpter.prefer(hit.passage);
+        let place = source.location(&record.key);
+        let kept = source.stored_text(record);
+        excerpter.set_passage(hit.passage);
         excerpter.prefer_line(self.query.wanted_line(&record.key));
         excerpter.prefer_definition(hit.defines.then_some(record.key.as_str()));
         let excerpt = match (&kept, &source.root) {
-            (Some(text), _) if !text.trim().is_empty() => excerpter.of_long_text(text),
+            (Some(text), _) if !text.trim().is_empty() => excerpter.excerpt_long_text(text),
             (None, Some(root)) => excerpter.excerpt(root.as_ref(), &record.key, &record.title),
-            _ => excerpter.of_text(&record.title),
+            _ => excerpter.excerpt_text(&record.title),
         };
         let most = self.params.matches;
         let matches = (most > 0).then(|| match (&kept, &source.root) {

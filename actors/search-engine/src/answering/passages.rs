@@ -42,17 +42,17 @@ pub(super) fn passages(
     let hits = &found.hits;
     let excerpter = Excerpter::new(query, PLACE_CHARS).weighing(&found.rarities);
     let mut excerpter = excerpter.showing(phrases(query));
-    let finder = DefinitionFinder::of_query(query);
+    let finder = DefinitionFinder::from_query(query);
     let (mut documents, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
     for hit in hits.iter().take(MAX_DOCUMENTS) {
         let source = open[hit.source];
-        let mut text = DocumentText::of(source, hit);
+        let mut text = DocumentText::load(source, hit);
         bytes += text.text.len();
         text.shorten(&mut excerpter);
         let key = &hit.record.key;
         let shown = std::mem::take(&mut text.text);
         documents.push(FoundDocument {
-            place: shown_place(source, hit),
+            place: format_place(source, hit),
             score: hit.score,
             hits: excerpter.all_hits(&shown),
             defining: finder
@@ -79,7 +79,7 @@ pub(super) fn passages(
     let view = |one: ChosenPassage| {
         let hit = &hits[one.document];
         let source = open[hit.source];
-        let place = source.place(&hit.record.key);
+        let place = source.location(&hit.record.key);
         let text = &texts[one.document];
         let line = |line: usize| text.has_lines.then_some(line + text.lines_before);
         PassageView {
@@ -99,8 +99,8 @@ pub(super) fn passages(
     (Some(passages), excerpter.was_late())
 }
 
-fn shown_place(source: &SearchableSource, hit: &Hit) -> String {
-    let place = source.place(&hit.record.key);
+fn format_place(source: &SearchableSource, hit: &Hit) -> String {
+    let place = source.location(&hit.record.key);
     place.path.unwrap_or(place.url)
 }
 
@@ -119,10 +119,10 @@ struct DocumentText {
 }
 
 impl DocumentText {
-    fn of(source: &SearchableSource, hit: &Hit) -> Self {
+    fn load(source: &SearchableSource, hit: &Hit) -> Self {
         let key = &hit.record.key;
-        let kept = source.kept_text(&hit.record);
-        let format = Format::of_key(key);
+        let kept = source.stored_text(&hit.record);
+        let format = Format::from_key(key);
         if kept.is_none() && is_deep(format, hit.record.file.size) {
             let root = source.root.as_ref();
             let file = root.and_then(|root| root.open_file(key).ok());
@@ -150,7 +150,7 @@ impl DocumentText {
 
     /// Leaves of a long text the piece with the place that says most.
     fn shorten(&mut self, excerpter: &mut Excerpter) {
-        let piece = self.file.take().map(|file| excerpter.telling_piece(&file));
+        let piece = self.file.take().map(|file| excerpter.best_piece(&file));
         if let Some(Some(piece)) = piece {
             self.text = piece.text;
             self.lines_before = piece.lines_before;
@@ -192,6 +192,6 @@ impl SearchableSource {
         if !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok() {
             return String::from_utf8(bytes).ok();
         }
-        decode(bytes, Format::of_key(key)).map(|decoded| decoded.text)
+        decode(bytes, Format::from_key(key)).map(|decoded| decoded.text)
     }
 }

@@ -61,7 +61,7 @@ impl Reranking {
         let hits = &mut hits[..best];
         let texts: Vec<String> = hits
             .iter()
-            .map(|hit| shown_text(open[hit.source], hit))
+            .map(|hit| model_input(open[hit.source], hit))
             .collect();
         if texts.len() < 2 {
             return Ok(());
@@ -103,9 +103,9 @@ fn explain(hit: &mut Hit, score: f32, number: f32, from: usize) {
 }
 
 /// What the model reads of a result: its title, and the passage that says most.
-fn shown_text(source: &SearchableSource, hit: &Hit) -> String {
+fn model_input(source: &SearchableSource, hit: &Hit) -> String {
     let record = &hit.record;
-    let text = source.kept_text(record);
+    let text = source.stored_text(record);
     let text = text
         .or_else(|| source.body(&record.key))
         .unwrap_or_default();

@@ -22,20 +22,20 @@ pub(super) struct ScoutResult {
 
 impl ScoutResult {
     /// Looks at the vectors of all sources.
-    pub(super) fn look_at_all(
+    pub(super) fn scan_all(
         spaces: &[Option<Arc<ConceptSpace>>],
         terms: &[(&str, u32)],
         finds_more: bool,
     ) -> Vec<Option<Self>> {
         let compares = spaces.iter().flatten().count() > 1;
         let look = |space: &Option<Arc<ConceptSpace>>| {
-            Self::look(space.as_deref()?, terms, finds_more, compares)
+            Self::scan(space.as_deref()?, terms, finds_more, compares)
         };
         spaces.iter().map(look).collect()
     }
 
     /// Looks at the vectors of one source; `None` where they say nothing to these terms.
-    fn look(
+    fn scan(
         space: &ConceptSpace,
         terms: &[(&str, u32)],
         finds_more: bool,
@@ -58,7 +58,7 @@ impl ScoutResult {
     }
 
     /// The query among the vectors, where results are to be expected.
-    fn of_known_words(&self) -> Option<ConceptVector> {
+    fn known_words_vector(&self) -> Option<ConceptVector> {
         self.near.as_ref().map(|_| self.vector.clone())
     }
 }
@@ -84,15 +84,15 @@ impl Scout {
         let (spaces, asked) = (spaces.to_vec(), terms.clone());
         let (send, found) = mpsc::channel();
         let look = move || {
-            let terms: Vec<(&str, u32)> = borrowed(&asked).collect();
-            let result = ScoutResult::look_at_all(&spaces, &terms, true);
+            let terms: Vec<(&str, u32)> = as_borrowed(&asked).collect();
+            let result = ScoutResult::scan_all(&spaces, &terms, true);
             let vectors: Vec<Option<ConceptVector>> = result
                 .iter()
-                .map(|one| one.as_ref()?.of_known_words())
+                .map(|one| one.as_ref()?.known_words_vector())
                 .collect();
             // Nobody waits where the query was corrected meanwhile.
             if send.send(result).is_ok() {
-                look_at_words(&spaces, &vectors);
+                load_near_words(&spaces, &vectors);
             }
         };
         let thread = std::thread::Builder::new().name("concept-scout".to_owned());
@@ -106,7 +106,7 @@ impl Scout {
 
     /// Whether it looks for these terms.
     pub(super) fn is_for(&self, terms: &[(&str, u32)]) -> bool {
-        borrowed(&self.terms).eq(terms.iter().copied())
+        as_borrowed(&self.terms).eq(terms.iter().copied())
     }
 
     /// What it found, by source.
@@ -124,7 +124,7 @@ impl Scout {
 
 /// Looks for the words near the query, by which the concepts of results are chosen at the end: they
 /// are known then.
-fn look_at_words(spaces: &[Option<Arc<ConceptSpace>>], vectors: &[Option<ConceptVector>]) {
+fn load_near_words(spaces: &[Option<Arc<ConceptSpace>>], vectors: &[Option<ConceptVector>]) {
     for (space, vector) in spaces.iter().zip(vectors) {
         if let (Some(space), Some(vector)) = (space, vector) {
             let _known = space.words().nearest(vector, NEAR_WORDS);
@@ -132,6 +132,6 @@ fn look_at_words(spaces: &[Option<Arc<ConceptSpace>>], vectors: &[Option<Concept
     }
 }
 
-fn borrowed(terms: &[(String, u32)]) -> impl Iterator<Item = (&str, u32)> {
+fn as_borrowed(terms: &[(String, u32)]) -> impl Iterator<Item = (&str, u32)> {
     terms.iter().map(|(term, count)| (term.as_str(), *count))
 }

@@ -124,17 +124,17 @@ impl SearchableSource {
     }
 
     /// The text of a document that is not to be had from a text file: of an item, a PDF, a mail.
-    pub(super) fn kept_text(&self, record: &DocumentRecord) -> Option<String> {
+    pub(super) fn stored_text(&self, record: &DocumentRecord) -> Option<String> {
         if let Some(item) = self.item(&record.key) {
             return Some(item.body.clone());
         }
         let may_be_kept =
-            Packed::of_name(&record.key).is_some() || Packed::may_be_manual(&record.key);
+            Packed::from_name(&record.key).is_some() || Packed::may_be_manual(&record.key);
         let texts = self.texts.as_ref().filter(|_| may_be_kept)?;
         texts.get(&record.file.hash)
     }
 
-    pub(super) fn place(&self, key: &str) -> FileLocation {
+    pub(super) fn location(&self, key: &str) -> FileLocation {
         if let Some(url) = self.item(key).and_then(item_cache::web_address) {
             return FileLocation {
                 url: url.to_owned(),
@@ -156,7 +156,7 @@ impl SearchableSource {
     /// The same in a buffer that may hold another text: asking for memory again and again costs as
     /// much as reading files.
     pub(super) fn plain_text_in(&self, key: &str, buffer: String) -> Option<String> {
-        match Format::of_key(key) {
+        match Format::from_key(key) {
             Format::Text | Format::Code | Format::Data => {}
             _ => return None,
         }

@@ -11,7 +11,7 @@ use search_core::names::squeezed;
 use search_core::query::{Field, ParsedQuery, PhraseFinder, QueryError, in_case_of};
 
 use super::numbers::{hashes_beginning, is_short_hash};
-use super::other_fields::of_other_engine;
+use super::other_fields::foreign_field_hint;
 use super::source::{MAX_BODY_BYTES, SearchableSource};
 use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
@@ -27,7 +27,7 @@ pub(super) struct Texts<'t> {
 }
 
 impl<'t> Texts<'t> {
-    pub(super) fn of(sources: &'t [&'t SearchableSource]) -> Self {
+    pub(super) fn new(sources: &'t [&'t SearchableSource]) -> Self {
         Self {
             sources,
             cut: Mutex::default(),
@@ -35,7 +35,7 @@ impl<'t> Texts<'t> {
     }
 
     /// What a person is told of files that were looked at in part.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn partial_read_note(&self) -> Option<String> {
         let cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
         let (names, count) = &*cut;
         let more = count - names.len();
@@ -103,7 +103,7 @@ impl Texts<'_> {
         buffer: String,
     ) -> Option<(&SearchableSource, Option<String>)> {
         let source = self.sources.get(source)?;
-        let kept = source.kept_text(record);
+        let kept = source.stored_text(record);
         if kept.is_none() && record.file.size > MAX_BODY_BYTES {
             self.count_cut(&record.key);
         }
@@ -249,7 +249,7 @@ fn shortened(words: usize) -> String {
 }
 
 /// What a person is told about how the query was taken.
-pub(super) fn notes(
+pub(super) fn collect_notes(
     hits: &Hits,
     query: &ParsedQuery,
     corrections: &[Correction],
@@ -268,7 +268,7 @@ pub(super) fn notes(
             added.join(", ")
         ));
     }
-    notes.extend(misread(hits, query, typed));
+    notes.extend(misreading_notes(hits, query, typed));
     let absent = hits
         .missing
         .iter()
@@ -309,7 +309,7 @@ pub(super) struct TypedQuery<'t> {
 }
 
 /// What to write where something was not taken as it was meant, or cannot be found so.
-fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<String> {
+fn misreading_notes(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let text = typed.text.trim();
     let is_quotable = !text.contains('"') && text.len() <= MAX_SHOWN;
@@ -339,7 +339,7 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
             "\"{date}\" is no field, its words were looked for; write after:2026-11-28 or before:2026-11-28, and sort by \"newest\" to have the newest first"
         ));
     }
-    notes.extend(text.split_whitespace().find_map(of_other_engine));
+    notes.extend(text.split_whitespace().find_map(foreign_field_hint));
     if hits.total == 0 {
         for filter in query.filters() {
             let value = &filter.value;

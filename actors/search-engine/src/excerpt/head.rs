@@ -30,7 +30,7 @@ impl FileHead {
             let room = &mut self.buffer[self.filled..wanted];
             let asked = room.len();
             let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *room))
-                .map_err(|errno| SkipReason::of_io_error(&errno.into()))?;
+                .map_err(|errno| SkipReason::from_io_error(&errno.into()))?;
             self.filled += read;
             // A file that is no pipe gives less than asked for at its end only.
             if read < asked {
@@ -49,7 +49,7 @@ impl FileHead {
         file.by_ref()
             .take(MAX_WHOLE_BYTES)
             .read_to_end(&mut whole)
-            .map_err(|error| SkipReason::of_io_error(&error))?;
+            .map_err(|error| SkipReason::from_io_error(&error))?;
         Ok(whole)
     }
 }

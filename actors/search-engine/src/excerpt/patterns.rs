@@ -21,7 +21,7 @@ pub(super) struct PatternPlaces {
 impl PatternPlaces {
     pub(super) fn new(query: &ParsedQuery) -> Self {
         Self {
-            finders: query.shown_patterns(),
+            finders: query.highlight_patterns(),
             deadline: None,
             was_late: false,
         }

@@ -18,7 +18,7 @@ pub(super) fn plain_around(
     format: Format,
     max_chars: usize,
 ) -> String {
-    let slice = around(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
+    let slice = margin_range(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
     let before = &text[range.start.min(slice.start)..slice.start];
     let is_whole = before.is_empty() || before.ends_with('\n');
     let piece = &text[slice];
@@ -67,7 +67,7 @@ pub(super) fn whole_text(text: &str, format: Format) -> String {
 }
 
 /// `focus` and up to `margin` bytes to each side, inside `range`, between characters.
-pub(super) fn around(
+pub(super) fn margin_range(
     text: &str,
     focus: &Range<usize>,
     range: &Range<usize>,
@@ -123,7 +123,7 @@ pub(super) fn line(text: &str, best: &[Hit], weights: &TermWeights) -> Option<us
     {
         first = rest;
     }
-    let is_telling = |hit: &&Hit| 2.0 * weights.of(hit.terms) > weights.of(all);
+    let is_telling = |hit: &&Hit| 2.0 * weights.total(hit.terms) > weights.total(all);
     let telling = first.iter().find(is_telling);
     let at = telling.or(first.first())?.start;
     Some(memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1)

@@ -28,7 +28,7 @@ impl Excerpter {
         key: &str,
         most: usize,
     ) -> Option<MatchedLines> {
-        let format = Format::of_key(key);
+        let format = Format::from_key(key);
         if format == Format::Html {
             return None;
         }
@@ -54,7 +54,7 @@ impl Excerpter {
         if !ended && lines.is_some() && !self.has_seen_all() {
             let bytes = file.metadata().map_or(0, |data| data.len());
             if is_deep(format, bytes)
-                && let Some(piece) = self.telling_piece(file)
+                && let Some(piece) = self.best_piece(file)
             {
                 return Ok(Some(self.lines_of_piece(&piece, most)));
             }
@@ -127,7 +127,7 @@ impl Excerpter {
                 }
             }
             seen |= hit.terms;
-            hits.push(hit.behind(from));
+            hits.push(hit.shifted(from));
             ControlFlow::Continue(())
         });
         self.chosen_lines(text, most, more || full)
@@ -139,7 +139,7 @@ impl Excerpter {
         self.mark_definitions(text, &mut found);
         let total = found.len();
         let mut chosen: Vec<usize> = (0..total).collect();
-        let says = |at: &usize| self.weights.of(found[*at].terms);
+        let says = |at: &usize| self.weights.total(found[*at].terms);
         let defines = |at: &usize| found[*at].is_definition;
         // The sort is stable: else the first lines are shown.
         chosen.sort_by(|a, b| {
@@ -152,14 +152,14 @@ impl Excerpter {
         for at in chosen {
             let line = &mut found[at];
             if line.hits.start < MAX_PLACES {
-                lines.push(line.shown(text, &self.hits));
+                lines.push(line.to_matched_line(text, &self.hits));
                 continue;
             }
             // Only its rare words were kept.
             let hits = self.finder.hits(&text[line.start..line.end]);
-            let hits: Vec<Hit> = hits.iter().map(|hit| hit.behind(line.start)).collect();
+            let hits: Vec<Hit> = hits.iter().map(|hit| hit.shifted(line.start)).collect();
             line.hits = 0..hits.len();
-            lines.push(line.shown(text, &hits));
+            lines.push(line.to_matched_line(text, &hits));
         }
         MatchedLines { lines, total, more }
     }
@@ -191,7 +191,7 @@ struct Line {
 }
 
 impl Line {
-    fn shown(&self, text: &str, all: &[Hit]) -> MatchedLine {
+    fn to_matched_line(&self, text: &str, all: &[Hit]) -> MatchedLine {
         let slice = self.start..self.end;
         let near = whole_words(&all[self.hits.clone()], text, &slice);
         let focus = near.first().map_or(0..0, |hit| hit.start..hit.end);

@@ -37,7 +37,7 @@ pub struct PackedFormats {
 #[must_use]
 pub fn notes_dialect(root: &dyn SourceFiles) -> Dialect {
     let names = root.top_names();
-    Dialect::of(names.iter().map(String::as_str))
+    Dialect::detect(names.iter().map(String::as_str))
 }
 
 impl Extraction {
@@ -47,7 +47,7 @@ impl Extraction {
     }
 
     fn packed(&self, key: &str) -> Option<(&PackedFormats, Packed)> {
-        Some((self.packed.as_ref()?, Packed::of_name(key)?))
+        Some((self.packed.as_ref()?, Packed::from_name(key)?))
     }
 
     /// Turns the content of a file, whose hash is known, into a document.
@@ -63,14 +63,14 @@ impl Extraction {
     ) -> Result<ExtractedDocument, SkipReason> {
         let by_content = || {
             let packed = self.packed.as_ref().filter(|_| self.notes.is_none())?;
-            Some((packed, Packed::of_content(key, &bytes)?))
+            Some((packed, Packed::detect(key, &bytes)?))
         };
         if let Some((packed, format)) = self.packed(key).or_else(by_content) {
             let text = packed.text(key, format, &bytes, hash)?;
             return Ok(packed_document(key, format, text, mtime_ns));
         }
         match self.notes {
-            Some(dialect) => note(dialect, key, bytes, mtime_ns),
+            Some(dialect) => extract_note(dialect, key, bytes, mtime_ns),
             None => extract(key, bytes, mtime_ns),
         }
     }
@@ -134,7 +134,7 @@ fn packed_document(key: &str, format: Packed, mut text: Text, mtime_ns: i64) -> 
 
 /// A page of notes: aliases are searched like headings, references to blocks of other pages stay as
 /// they are written.
-fn note(
+fn extract_note(
     dialect: Dialect,
     key: &str,
     bytes: Vec<u8>,

@@ -82,7 +82,7 @@ const CODE_NAMES: &[&str] = &[
 impl Format {
     /// The format the name tells; [`Format::Text`] where it tells nothing.
     #[must_use]
-    pub fn of_key(key: &str) -> Self {
+    pub fn from_key(key: &str) -> Self {
         let name = key.rsplit('/').next().unwrap_or(key);
         let stem = name.split('.').next().unwrap_or(name);
         if CODE_NAMES.contains(&stem) {
@@ -95,10 +95,10 @@ impl Format {
         if extension.len() > 10 {
             return Self::Text;
         }
-        Self::of_extension(&extension.to_ascii_lowercase())
+        Self::from_extension(&extension.to_ascii_lowercase())
     }
 
-    fn of_extension(extension: &str) -> Self {
+    fn from_extension(extension: &str) -> Self {
         match extension {
             "md" | "markdown" | "mdown" | "mkd" | "mdx" | "qmd" => Self::Markdown,
             "html" | "htm" | "xhtml" | "xht" => Self::Html,
@@ -154,7 +154,7 @@ mod tests {
             ("a.d/file", Format::Text),
             ("odd.averyverylongextension", Format::Text),
         ] {
-            assert_eq!(Format::of_key(key), format, "{key}");
+            assert_eq!(Format::from_key(key), format, "{key}");
         }
     }
 

@@ -21,7 +21,7 @@ const MAX_KEYWORDS: usize = 32;
 /// How often the text that was read is looked at before all of it is there.
 const MAX_LOOKS: usize = 8;
 
-pub(super) fn parts(page: &str) -> TextParts {
+pub(super) fn parse_parts(page: &str) -> TextParts {
     let mut reader = Reader::default();
     reader.body.reserve(page.len() / 3);
     for token in Tokens::new(page) {
@@ -202,7 +202,7 @@ impl Reader {
 
     fn start(&mut self, name: &str, attributes: &str) {
         if self.main.is_none() && !self.main_over && is_main(name, attributes) {
-            self.begin_main(name);
+            self.start_main(name);
             return;
         }
         for open in [&mut self.main, &mut self.dropped] {
@@ -238,7 +238,7 @@ impl Reader {
     }
 
     /// What was read before the main content is not part of it.
-    fn begin_main(&mut self, name: &str) {
+    fn start_main(&mut self, name: &str) {
         self.main = Some((name.to_owned(), 1));
         self.body.clear();
         self.headings.clear();

@@ -177,7 +177,7 @@ enum Attributes {
 }
 
 impl Attributes {
-    fn after(self, byte: u8) -> Self {
+    fn starting_after(self, byte: u8) -> Self {
         let is_space = byte.is_ascii_whitespace();
         match self {
             Self::Unquoted if is_space => Self::BeforeName,
@@ -234,7 +234,7 @@ fn end_by_states(bytes: &[u8], from: usize) -> usize {
                 at += length + 1;
                 state = Attributes::BeforeName;
             }
-            _ => state = state.after(byte),
+            _ => state = state.starting_after(byte),
         }
         at += 1;
     }

@@ -58,7 +58,7 @@ fn ends_in_word(before: &[u8]) -> bool {
     before.last().is_some_and(|&byte| is_word(byte)) || is_wide()
 }
 
-fn begins_with_word(behind: &[u8]) -> bool {
+fn starts_with_word(behind: &[u8]) -> bool {
     let is_wide = || WIDE.iter().any(|wide| behind.starts_with(wide));
     behind.first().is_some_and(|&byte| is_word(byte)) || is_wide()
 }
@@ -85,7 +85,7 @@ fn joins_words(page: &str, open: usize) -> bool {
     let mut at = open;
     while bytes.get(at) == Some(&b'<') {
         // Most tags behind words are end tags, and most of these have no word behind them.
-        if let Some(behind) = behind_plain_end(bytes, at)
+        if let Some(behind) = after_plain_end(bytes, at)
             && !may_go_on(page, behind)
         {
             return false;
@@ -117,12 +117,12 @@ fn may_go_on(page: &str, at: usize) -> bool {
         None => false,
         Some(b'<') => true,
         Some(b'&') => is_letter(&page[at..]),
-        Some(_) => begins_with_word(&page.as_bytes()[at..]),
+        Some(_) => starts_with_word(&page.as_bytes()[at..]),
     }
 }
 
 /// The offset behind an end tag without anything but its name.
-fn behind_plain_end(bytes: &[u8], open: usize) -> Option<usize> {
+fn after_plain_end(bytes: &[u8], open: usize) -> Option<usize> {
     let name = bytes[open..].strip_prefix(b"</")?;
     let length = name.iter().position(|byte| !byte.is_ascii_alphanumeric())?;
     let is_name = length > 0 && name[0].is_ascii_alphabetic() && name[length] == b'>';
@@ -145,7 +145,7 @@ fn is_letter(rest: &str) -> bool {
     let reference = &rest[..=end];
     let decoded = html_escape::decode_html_entities(reference);
     let is_resolved = decoded.len() < reference.len();
-    is_resolved && (decoded.bytes().any(is_word) || begins_with_word(decoded.as_bytes()))
+    is_resolved && (decoded.bytes().any(is_word) || starts_with_word(decoded.as_bytes()))
 }
 
 #[cfg(test)]
@@ -229,7 +229,7 @@ mod tests {
             let finder = query.patterns()[0].word_finder().expect("a word");
             let find = |text: &str| finder.places(text).next().map(|place| place.end);
             let piece = WordPiece { find: &find, is_all: true };
-            let body = html::parts(&page).body;
+            let body = html::parse_parts(&page).body;
             let is_in = piece.is_in(&body);
             prop_assert!(!is_in || may_hold(&page, piece), "{}", page);
             match html::body_with(&page, piece) {

@@ -13,7 +13,7 @@ const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_HEADING_ATTRIBUTES)
     .union(Options::ENABLE_WIKILINKS);
 
-pub(super) fn parts(text: &str) -> TextParts {
+pub(super) fn parse_parts(text: &str) -> TextParts {
     let (front, markdown) = front_matter::split(text);
     let mut reader = Reader {
         body: String::with_capacity(markdown.len()),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn markup_is_dropped_and_text_kept() {
-        let found = parts(
+        let found = parse_parts(
             "# The *Title*\n\nA [link](http://example.org/hidden) to `code`, **bold**\nand [[Page|a page]] [[Other]].\n\n\
              ## Part `two`\n\n- item\n  - nested\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|---|\n| c | d |\n\n<div class=\"x\">inner &amp; text</div>\n",
         );
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn front_matter_wins_over_headings() {
-        let found = parts("---\ntitle: Front\ntags: [x]\n---\n# Heading\ntext");
+        let found = parse_parts("---\ntitle: Front\ntags: [x]\n---\n# Heading\ntext");
         assert_eq!(
             (found.title.as_str(), found.headings.as_slice()),
             ("Front", &["Heading".to_owned()][..])
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_first_level_heading_is_the_title_wherever_it_stands() {
-        assert_eq!(parts("## Note\n\n# Title\n").title, "Title");
-        assert_eq!(parts("## Only\n").title, "Only");
+        assert_eq!(parse_parts("## Note\n\n# Title\n").title, "Title");
+        assert_eq!(parse_parts("## Only\n").title, "Only");
     }
 }

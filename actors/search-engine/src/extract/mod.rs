@@ -54,7 +54,7 @@ pub(crate) fn body(key: &str, bytes: Vec<u8>) -> Option<String> {
 pub(crate) fn body_with(key: &str, bytes: Vec<u8>, piece: WordPiece<'_>) -> Reading {
     let or_unreadable = |text: Option<String>| text.map_or(Reading::Unreadable, Reading::Text);
     let other = |bytes| extract(key, bytes, 0).ok().map(|document| document.body);
-    let format = Format::of_key(key);
+    let format = Format::from_key(key);
     if !matches!(format, Format::Html | Format::Text) {
         return or_unreadable(other(bytes));
     }
@@ -70,7 +70,7 @@ pub(crate) fn body_with(key: &str, bytes: Vec<u8>, piece: WordPiece<'_>) -> Read
     if !html_words::may_hold(&text, piece) {
         return Reading::RuledOut(text.len());
     }
-    if redirect::leads_on(&text) {
+    if redirect::is_redirect(&text) {
         return Reading::Unreadable;
     }
     html::body_with(&text, piece)
@@ -93,22 +93,22 @@ const MAX_TITLE_CHARS: usize = 300;
 /// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space,
 /// [`SkipReason::Redirect`] for a page that leads to another at once.
 pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
-    let format = Format::of_key(key);
+    let format = Format::from_key(key);
     let DecodedText { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
     let text = folded::read(key, text);
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }
     let format = format.or_by_content(&text);
-    if format == Format::Html && redirect::leads_on(&text) {
+    if format == Format::Html && redirect::is_redirect(&text) {
         return Err(SkipReason::Redirect);
     }
     let parts = match format {
-        Format::Markdown => markdown::parts(&text),
-        Format::Html => html::parts(&text),
-        Format::Text => match outline::of_key(key) {
-            Some(outline) => outline.parts(text),
-            None => plain::parts(text),
+        Format::Markdown => markdown::parse_parts(&text),
+        Format::Html => html::parse_parts(&text),
+        Format::Text => match outline::outline_for_key(key) {
+            Some(outline) => outline.parse_parts(text),
+            None => plain::parse_parts(text),
         },
         Format::Code | Format::Data => TextParts {
             body: text,

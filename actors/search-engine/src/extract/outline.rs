@@ -27,7 +27,7 @@ pub(super) enum Outline {
 }
 
 /// The outline that a file has by its name.
-pub(super) fn of_key(key: &str) -> Option<Outline> {
+pub(super) fn outline_for_key(key: &str) -> Option<Outline> {
     let (_, extension) = key.rsplit_once('.')?;
     let is = |known: &str| extension.eq_ignore_ascii_case(known);
     if is("org") {
@@ -40,7 +40,7 @@ pub(super) fn of_key(key: &str) -> Option<Outline> {
 }
 
 impl Outline {
-    pub(super) fn parts(self, text: String) -> TextParts {
+    pub(super) fn parse_parts(self, text: String) -> TextParts {
         let mut parts = TextParts::default();
         for line in text.lines() {
             match self {
@@ -150,7 +150,9 @@ mod tests {
         let text = "#+TITLE: Reading list\n#+FILETAGS: :home:\n#+DATE: <2026-11-21 Sat>\n\n\
                     * TODO [#A] Gödel, Escher, Bach  :books:logic:\n:PROPERTIES:\n:ISBN: 1\n:END:\n\
                     ** Second\n*bold* is no heading\n";
-        let parts = of_key("a/n32.ORG").expect("org").parts(text.to_owned());
+        let parts = outline_for_key("a/n32.ORG")
+            .expect("org")
+            .parts(text.to_owned());
         assert_eq!(parts.title, "Reading list");
         assert_eq!(parts.tags, ["home", "books", "logic"]);
         assert_eq!(parts.headings, ["Gödel, Escher, Bach", "Second"]);
@@ -167,7 +169,9 @@ mod tests {
     #[test]
     fn i16_asciidoc_has_title_and_headings() {
         let text = "= The manual\n:keywords: a, b c\n\n== First\n====\nx == y\n";
-        let parts = of_key("n57.adoc").expect("AsciiDoc").parts(text.to_owned());
+        let parts = outline_for_key("n57.adoc")
+            .expect("AsciiDoc")
+            .parts(text.to_owned());
         assert_eq!(parts.title, "The manual");
         assert_eq!(
             (parts.headings, parts.tags),

@@ -9,7 +9,7 @@ const ADORNMENT: &[u8] = b"=-~^\"'`#*+.:_";
 /// Shortest underline that counts; shorter ones occur in tables and lists.
 const MIN_UNDERLINE: usize = 3;
 
-pub(super) fn parts(text: String) -> TextParts {
+pub(super) fn parse_parts(text: String) -> TextParts {
     let mut headings = headings(&text);
     let title = if headings.is_empty() {
         String::new()
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> (String, Vec<String>) {
-        let parts = parts(text.to_owned());
+        let parts = parse_parts(text.to_owned());
         assert_eq!(parts.body, text);
         (parts.title, parts.headings)
     }

@@ -4,7 +4,7 @@
 const HEAD: usize = 2 << 10;
 
 /// Whether a page leads to another one without waiting (`<meta http-equiv="refresh" …>`).
-pub(super) fn leads_on(page: &str) -> bool {
+pub(super) fn is_redirect(page: &str) -> bool {
     let head = page[..page.floor_char_boundary(HEAD)].to_ascii_lowercase();
     let tags = head.split("<meta").skip(1);
     let mut metas = tags.map(|rest| rest.split('>').next().unwrap_or(rest));
@@ -42,7 +42,7 @@ mod tests {
             ("<meta name=\"description\" content=\"0;url=\">", false),
             ("<p>the meta tag http-equiv=refresh content=0;url=", false),
         ] {
-            assert_eq!(leads_on(page), expected, "{page}");
+            assert_eq!(is_redirect(page), expected, "{page}");
         }
     }
 }

@@ -48,18 +48,18 @@ impl Arena {
     }
 
     fn slice(&self, address: u32, bytes: usize) -> &[u8] {
-        let (page, offset) = place(address);
+        let (page, offset) = split_address(address);
         &self.pages[page][offset..offset + bytes]
     }
 
     #[inline]
-    fn put(&mut self, address: u32, byte: u8) {
-        let (page, offset) = place(address);
+    fn set(&mut self, address: u32, byte: u8) {
+        let (page, offset) = split_address(address);
         self.pages[page][offset] = byte;
     }
 
     fn put_link(&mut self, address: u32, link: u32) {
-        let (page, offset) = place(address);
+        let (page, offset) = split_address(address);
         self.pages[page][offset..offset + LINK_BYTES].copy_from_slice(&link.to_le_bytes());
     }
 
@@ -70,7 +70,7 @@ impl Arena {
 }
 
 #[inline]
-const fn place(address: u32) -> (usize, usize) {
+const fn split_address(address: u32) -> (usize, usize) {
     (address as usize / PAGE_BYTES, address as usize % PAGE_BYTES)
 }
 
@@ -95,7 +95,7 @@ impl ByteList {
         if self.left == 0 {
             self.grow(arena);
         }
-        arena.put(self.at, byte);
+        arena.set(self.at, byte);
         self.at += 1;
         self.left -= 1;
     }

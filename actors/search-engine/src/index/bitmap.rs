@@ -64,7 +64,7 @@ impl Bitmap {
                 return;
             }
             #[cfg(test)]
-            super::posting_reads::note(documents.len());
+            super::posting_reads::record(documents.len());
             self.insert_all(documents);
             list.advance();
         }

@@ -16,7 +16,7 @@ use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
 use super::documents::{Documents, Lengths};
-use super::gathered::{PendingPostings, Weighted};
+use super::memory_segment::{PendingPostings, Weighted};
 use super::places::{NOWHERE, Numbering};
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
@@ -106,7 +106,7 @@ impl SegmentBuilder {
             has_places: document.kind != ContentKind::Code,
         };
         // Places come in their order: first what belongs to the document as a whole.
-        count.text(named_part(&document.key), 1, 0);
+        count.text(indexed_part(&document.key), 1, 0);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
@@ -142,7 +142,7 @@ impl SegmentBuilder {
 /// The part of a key whose words count: a file that is called by a number alone, as rows of a
 /// collection are, is not what the number means in a query. Who types the number alone finds it by
 /// its name.
-fn named_part(key: &str) -> &str {
+fn indexed_part(key: &str) -> &str {
     if is_number(stem(key)) {
         return &key[..key.len() - file_name(key).len()];
     }
@@ -169,7 +169,7 @@ impl Count<'_> {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         vocabulary.for_each_word(text, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            let counted = Weighted::whole(weight);
+            let counted = Weighted::for_document(weight);
             lists.count(vocabulary.len(), self.document, ids, exact, counted);
             if surplus > 0 {
                 lists.count_surplus(self.document, ids, surplus);
@@ -185,7 +185,7 @@ impl Count<'_> {
         let mut next = starts.next().unwrap_or(usize::MAX);
         vocabulary.for_each_word(text, |vocabulary, word, list| {
             while word.start >= next {
-                self.begins.push(self.numbering.begin_passage());
+                self.begins.push(self.numbering.start_passage());
                 next = starts.next().unwrap_or(usize::MAX);
             }
             let ids = vocabulary.ids(&list);
@@ -273,7 +273,7 @@ impl Count<'_> {
             self.document,
             &[],
             Some(id),
-            Weighted::whole(0),
+            Weighted::for_document(0),
         );
     }
 
@@ -286,7 +286,7 @@ impl Count<'_> {
 
     /// Counts a title behind the text; returns its number of words.
     fn placed_title(&mut self, title: &str) -> u32 {
-        self.begins.push(self.numbering.begin_title());
+        self.begins.push(self.numbering.start_title());
         self.title(title)
     }
 
@@ -300,7 +300,13 @@ impl Count<'_> {
             if self.has_places {
                 lists.count_next(terms, self.document, (ids, exact), TITLE, numbering);
             } else {
-                lists.count(terms, self.document, ids, exact, Weighted::whole(TITLE));
+                lists.count(
+                    terms,
+                    self.document,
+                    ids,
+                    exact,
+                    Weighted::for_document(TITLE),
+                );
             }
             lists.count_title(self.document, ids);
             self.length += ids.len() as u32 * TITLE;

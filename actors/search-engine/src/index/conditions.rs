@@ -21,7 +21,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// A set that is known.
-    pub(super) fn known(set: Bitmap) -> Self {
+    pub(super) fn exact(set: Bitmap) -> Self {
         Self {
             upper: set,
             lower: None,
@@ -41,7 +41,7 @@ impl Bounds {
     }
 
     /// What is known of one document.
-    pub(super) fn truth(&self, document: DocId) -> MatchState {
+    pub(super) fn state(&self, document: DocId) -> MatchState {
         if !self.upper.contains(document) {
             MatchState::No
         } else if self.lower().contains(document) {
@@ -91,7 +91,7 @@ pub(super) struct Matching {
 
 impl Matching {
     /// Evaluates a condition; `leaf` is called once for each word, phrase, prefix and filter.
-    pub(super) fn of(
+    pub(super) fn evaluate(
         condition: &Condition,
         max_doc: DocId,
         deleted: Option<&Bitmap>,
@@ -130,9 +130,9 @@ impl Matching {
     }
 
     /// What is known of a leaf for one document.
-    pub(super) fn truth(&self, leaf: &Condition, document: DocId) -> MatchState {
+    pub(super) fn state(&self, leaf: &Condition, document: DocId) -> MatchState {
         let known = self.leaves.iter().find(|(known, _)| known == leaf);
-        known.map_or(MatchState::No, |(_, bounds)| bounds.truth(document))
+        known.map_or(MatchState::No, |(_, bounds)| bounds.state(document))
     }
 
     /// The documents of a leaf that was asked for.
@@ -162,11 +162,11 @@ pub(super) fn bounds(
     match condition {
         Condition::Not(inner) => Ok(bounds(inner, max_doc, leaf)?.not(max_doc)),
         Condition::All(list) => {
-            let all = Bounds::known(Bitmap::full(max_doc));
+            let all = Bounds::exact(Bitmap::full(max_doc));
             joined(list, max_doc, leaf, all, Bitmap::intersect)
         }
         Condition::Any(list) => {
-            let none = Bounds::known(Bitmap::new(max_doc));
+            let none = Bounds::exact(Bitmap::new(max_doc));
             joined(list, max_doc, leaf, none, Bitmap::unite)
         }
         single => leaf(single),
@@ -224,7 +224,7 @@ mod tests {
                     set
                 };
                 Ok(match leaf {
-                    Condition::Word(number) => Bounds::known(set(0, *number)),
+                    Condition::Word(number) => Bounds::exact(set(0, *number)),
                     Condition::Phrase(number) => Bounds::open(set(1, *number), DOCUMENTS),
                     _ => unreachable!("no other leaves"),
                 })
@@ -237,7 +237,7 @@ mod tests {
                 }) }).expect("nothing fails");
                 // A set cannot see that both sides of `x or not x` are the same text; nor can
                 // `holds`.
-                prop_assert_eq!(found.truth(document), open, "{:?} {}", condition, document);
+                prop_assert_eq!(found.state(document), open, "{:?} {}", condition, document);
             }
         }
     }

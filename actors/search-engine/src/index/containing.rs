@@ -76,11 +76,11 @@ fn words_with(
                 (&list.text, &view.text, fields.text),
                 (&list.exact, &exact, fields.exact),
             ] {
-                let found = words.with(folded, false).take(MAX_LOOKED_AT);
+                let found = words.containing(folded, false).take(MAX_LOOKED_AT);
                 let found = found.filter_map(|word| std::str::from_utf8(word).ok());
                 for word in found.filter(|word| is_wanted(word)) {
                     if let Some(info) = find_term(inverted, field, word)? {
-                        let living = source.living_frequency(segment, &info)?;
+                        let living = source.live_frequency(segment, &info)?;
                         *documents.entry(word.to_owned()).or_default() += living;
                     }
                 }

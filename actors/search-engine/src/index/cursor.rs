@@ -148,7 +148,7 @@ impl ExactScorer {
     /// What each term that the document holds adds: its number, its frequency with weights and what
     /// of it is weight, and the score. With [`Scoring::Plain`] weights are known, and
     /// left off unless `weighted`.
-    pub(super) fn parts(&mut self, document: DocId, weighted: bool) -> Vec<TermPart> {
+    pub(super) fn term_parts(&mut self, document: DocId, weighted: bool) -> Vec<TermPart> {
         let norm = self.norms.fieldnorm_id(document);
         let mut parts = Vec::new();
         for cursor in &mut self.cursors {

@@ -15,7 +15,7 @@ use tantivy::index::SegmentId;
 
 use super::error::IndexError;
 use super::snapshot::IndexSnapshot;
-use crate::lack::is_of_machine;
+use crate::shortage::is_of_machine;
 
 /// The list of segments.
 const META: &str = "meta.json";

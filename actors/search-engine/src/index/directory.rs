@@ -123,7 +123,7 @@ impl DeferredDirectory {
     }
 
     /// Remembers that `file` was written. The marker is on the disk before any such file is.
-    fn remember(&self, file: &Path) -> io::Result<()> {
+    fn record_written(&self, file: &Path) -> io::Result<()> {
         let mut unsynced = self.state.unsynced.lock();
         if !unsynced.marked {
             let mut marker = File::create(self.state.root.join(MARKER))?;
@@ -225,7 +225,7 @@ impl Directory for DeferredDirectory {
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         let failed = |error| OpenWriteError::wrap_io_error(error, path.to_owned());
-        self.remember(path).map_err(failed)?;
+        self.record_written(path).map_err(failed)?;
         let full = self.state.root.join(path);
         let mut options = OpenOptions::new();
         let file = options
@@ -247,7 +247,7 @@ impl Directory for DeferredDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.remember(path)?;
+        self.record_written(path)?;
         let number = self.state.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = self.state.root.join(format!(".new-{number}"));
         fs::write(&temporary, data)?;

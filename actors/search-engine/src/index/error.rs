@@ -7,7 +7,7 @@ use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use thiserror::Error;
 
-use crate::lack::is_of_machine;
+use crate::shortage::is_of_machine;
 
 /// Failure of an index on disk.
 #[derive(Debug, Error)]

@@ -15,7 +15,7 @@ use super::scope::Scope;
 use super::snapshot::{SegmentView, find_term};
 
 /// What the passages of a document have changed.
-fn of_passages(passages: PassageScore) -> Option<ScorePart> {
+fn passages_part(passages: PassageScore) -> Option<ScorePart> {
     (passages.change != 0.0).then(|| ScorePart {
         kind: "passages".to_owned(),
         note: Some("how many of the words stand together in a long document".to_owned()),
@@ -58,7 +58,7 @@ impl<'e> Explainer<'e> {
             function,
             outcome,
             passages,
-            terms: Terms::look_up(scope.snapshots, query)?,
+            terms: Terms::load(scope.snapshots, query)?,
         })
     }
 
@@ -70,7 +70,7 @@ impl<'e> Explainer<'e> {
             | RelevanceFunction::BM25F
             | RelevanceFunction::ServiceGraph => self.lexical(candidate)?,
         };
-        parts.extend(self.passages.of(candidate).and_then(of_passages));
+        parts.extend(self.passages.get(candidate).and_then(passages_part));
         if let Some(fusion) = &ranked.fusion {
             // The words' parts on the scale of the fused score.
             let of_words = fusion.lexical_part - fusion.otherwise_part;
@@ -82,12 +82,12 @@ impl<'e> Explainer<'e> {
             parts.push(ScorePart {
                 kind: "concept".to_owned(),
                 term: fusion.concepts.join(", "),
-                note: Some(fusion.nearness.note().to_owned()),
+                note: Some(fusion.nearness.describe().to_owned()),
                 score: fusion.concept_part,
                 ..ScorePart::default()
             });
         }
-        parts.extend(ranked.refinement.parts());
+        parts.extend(ranked.refinement.score_parts());
         Ok(Explanation {
             score: candidate.score,
             parts,
@@ -126,7 +126,7 @@ impl<'e> Explainer<'e> {
         let weighted = self.function != RelevanceFunction::BM25;
         let length = exact.length(document);
         let mut parts = Vec::new();
-        for part in exact.parts(document, weighted) {
+        for part in exact.term_parts(document, weighted) {
             parts.push(self.term(view, candidate, part, length)?);
         }
         parts.extend(self.prefixes(place, candidate));

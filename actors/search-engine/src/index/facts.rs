@@ -54,7 +54,7 @@ impl Names {
     }
 
     /// Calls `each` with every name and its count.
-    fn counted(&self, counts: &[u64], mut each: impl FnMut(&str, u64)) {
+    fn for_each_count(&self, counts: &[u64], mut each: impl FnMut(&str, u64)) {
         for (name, &count) in self.names.iter().zip(counts) {
             each(name, count);
         }
@@ -126,10 +126,10 @@ impl SegmentFacts {
             into.add_role(FileRole::from_code(code), count);
         }
         self.folders
-            .counted(&folders, |name, count| into.add_folder(name, count));
+            .for_each_count(&folders, |name, count| into.add_folder(name, count));
         self.extensions
-            .counted(&extensions, |name, count| into.add_type(name, count));
+            .for_each_count(&extensions, |name, count| into.add_type(name, count));
         self.tag_names
-            .counted(&tags, |name, count| into.add_tag(name, count));
+            .for_each_count(&tags, |name, count| into.add_tag(name, count));
     }
 }

@@ -36,9 +36,9 @@ impl<'s> IndexedFiles<'s> {
     /// # Errors
     /// The index cannot be read.
     pub fn take(&mut self, key: &str) -> Result<Option<FileState>, IndexError> {
-        let found = match self.likely_place(key)? {
+        let found = match self.next_place(key)? {
             Some(found) => Some(found),
-            None => match self.snapshot.place(key)? {
+            None => match self.snapshot.locate(key)? {
                 Some((segment, document)) => {
                     let record = self.snapshot.record(segment, document)?;
                     Some((segment, document, record.file))
@@ -55,7 +55,7 @@ impl<'s> IndexedFiles<'s> {
     }
 
     /// The file, where it lies behind the one that was taken before.
-    fn likely_place(&self, key: &str) -> Result<Option<(u32, DocId, FileState)>, IndexError> {
+    fn next_place(&self, key: &str) -> Result<Option<(u32, DocId, FileState)>, IndexError> {
         let (segment, document) = self.likely;
         let Some(view) = self.snapshot.segments().get(segment as usize) else {
             return Ok(None);
@@ -71,7 +71,7 @@ impl<'s> IndexedFiles<'s> {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn rest(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, IndexError> {
+    pub fn remaining(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, IndexError> {
         let mut keys = Vec::new();
         for (segment, (view, taken)) in self.snapshot.segments().iter().zip(&self.taken).enumerate()
         {

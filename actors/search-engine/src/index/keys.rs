@@ -9,7 +9,7 @@ use super::snapshot::{IndexSnapshot, SegmentView, find_term};
 
 impl IndexSnapshot {
     /// Where the document with this key lies: its segment and its number there.
-    pub(super) fn place(&self, key: &str) -> Result<Option<(u32, DocId)>, IndexError> {
+    pub(super) fn locate(&self, key: &str) -> Result<Option<(u32, DocId)>, IndexError> {
         let field = self.fields().key;
         for (segment, view) in (0_u32..).zip(self.segments()) {
             let keys = view.reader.inverted_index(field)?;

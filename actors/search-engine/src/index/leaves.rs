@@ -39,27 +39,27 @@ pub(super) fn filter_documents(
             if filter.is_phrase {
                 Bounds::open(all, max_doc)
             } else {
-                Bounds::known(all)
+                Bounds::exact(all)
             }
         }
         Field::Tag => {
             let tags = view.reader.inverted_index(snapshot.fields().tag)?;
             let info = find_term(&tags, snapshot.fields().tag, &filter.line)?;
-            Bounds::known(match info {
+            Bounds::exact(match info {
                 Some(info) => documents_of(&tags, &info, max_doc)?,
                 None => Bitmap::new(max_doc),
             })
         }
-        Field::Path => Bounds::known(path_documents(view, &filter.value)?),
-        Field::Kind => Bounds::known(kind_documents(snapshot, view, query, filter)?),
-        Field::Is => Bounds::known(documents_for(snapshot, view, filter)?),
-        Field::After | Field::Before => Bounds::known(dated_documents(snapshot, view, filter)?),
+        Field::Path => Bounds::exact(path_documents(view, &filter.value)?),
+        Field::Kind => Bounds::exact(kind_documents(snapshot, view, query, filter)?),
+        Field::Is => Bounds::exact(documents_for(snapshot, view, filter)?),
+        Field::After | Field::Before => Bounds::exact(dated_documents(snapshot, view, filter)?),
         Field::Source => {
             let is_it = source.is_some_and(|name| {
                 name.eq_ignore_ascii_case(&filter.value)
                     || search_core::analysis::folded_line(name) == filter.line
             });
-            Bounds::known(if is_it {
+            Bounds::exact(if is_it {
                 Bitmap::full(max_doc)
             } else {
                 Bitmap::new(max_doc)
@@ -102,7 +102,7 @@ fn documents_for(
 ) -> Result<Bitmap, IndexError> {
     let facts = snapshot.facts_of(view)?;
     let mut set = Bitmap::new(facts.len());
-    let role = FileRole::of_name(&filter.value);
+    let role = FileRole::from_name(&filter.value);
     for document in (0..facts.len()).filter(|document| Some(facts.role(*document)) == role) {
         set.insert_all(&[document]);
     }
@@ -124,7 +124,7 @@ fn kind_documents(
         Some(info) => documents_of(&inverted, &info, max_doc),
         None => Ok(Bitmap::new(max_doc)),
     };
-    let Some(kind) = DefinitionKind::of_name(&filter.value) else {
+    let Some(kind) = DefinitionKind::from_name(&filter.value) else {
         return Ok(Bitmap::new(max_doc));
     };
     let words = query.words().iter();

@@ -16,7 +16,7 @@ pub(super) struct LetterPairs(Box<[u128; CHARACTERS]>);
 impl LetterPairs {
     /// Of these terms. Those that begin beyond ASCII are terms of words that do, which may hold
     /// any.
-    pub(super) fn of<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
+    pub(super) fn from_terms<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Self(Box::new([0; CHARACTERS]));
         for term in terms {
             match *term.as_bytes() {
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn i16_words_are_told_by_how_their_parts_begin() {
         let terms = ["memory", "c++", "x", "die", "42", "über"];
-        let pairs = LetterPairs::of(terms.into_iter());
+        let pairs = LetterPairs::from_terms(terms.into_iter());
         for (text, expected) in [
             ("memory", true),
             ("MEMBER", true),

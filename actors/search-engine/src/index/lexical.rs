@@ -35,7 +35,7 @@ pub(super) fn search(
     pool: &mut Pool,
 ) -> Result<LexicalMatches, IndexError> {
     let sources = scope.snapshots;
-    let terms = Terms::look_up(sources, query)?;
+    let terms = Terms::load(sources, query)?;
     let mut outcome = LexicalMatches {
         certain: vec![0; sources.len()],
         open: vec![0; sources.len()],
@@ -49,7 +49,9 @@ pub(super) fn search(
         outcome.term_weights = terms.weights();
         let literals = 0..query.literals().len();
         let held = &outcome.holders;
-        outcome.absent_literals = literals.filter(|&one| !held.holds_literal(one)).collect();
+        outcome.absent_literals = literals
+            .filter(|&one| !held.contains_literal(one))
+            .collect();
         if outcome.definers.documents().is_empty() {
             outcome.absent = terms.absent_identifiers();
         }

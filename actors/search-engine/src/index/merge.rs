@@ -52,10 +52,10 @@ impl SourceIndex {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn begin_merge(&mut self) -> Result<Option<RunningMerge>, IndexError> {
+    pub fn start_merge(&mut self) -> Result<Option<RunningMerge>, IndexError> {
         let metas = self.index.searchable_segment_metas();
         let metas = metas.map_err(|source| store_error(&self.path, source))?;
-        let sizes: Vec<SegmentSize> = metas.iter().map(SegmentSize::of).collect();
+        let sizes: Vec<SegmentSize> = metas.iter().map(SegmentSize::from_meta).collect();
         if !is_worth_merging(&sizes) {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ struct SegmentSize {
 }
 
 impl SegmentSize {
-    fn of(meta: &SegmentMeta) -> Self {
+    fn from_meta(meta: &SegmentMeta) -> Self {
         Self {
             live: u64::from(meta.num_docs()),
             deleted: u64::from(meta.num_deleted_docs()),

@@ -7,7 +7,7 @@ use super::pool::Candidate;
 use super::snapshot::IndexSnapshot;
 
 /// What the candidates have in common. Their order may change.
-pub(super) fn count(
+pub(super) fn count_facets(
     sources: &[IndexSnapshot],
     candidates: &mut [Candidate],
 ) -> Result<FacetCounts, IndexError> {
@@ -23,7 +23,7 @@ pub(super) fn count(
 
 /// The candidates by the time of their last change, newest first or oldest first; those of one time
 /// by score. What has no time is last.
-pub(super) fn by_time(
+pub(super) fn sort_by_time(
     sources: &[IndexSnapshot],
     candidates: &[Candidate],
     newest_first: bool,

@@ -98,7 +98,7 @@ fn holders(
             } else {
                 &list.exact
             };
-            let holding = list.with(&letters, run.ends);
+            let holding = list.containing(&letters, run.ends);
             let holding = holding.filter(|word| is_like(word));
             words += add_words(dictionary, holding.take(most), &mut set)?;
         }

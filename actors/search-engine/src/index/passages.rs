@@ -49,8 +49,8 @@ pub(super) struct PassageScore {
 
 impl PassageScores {
     /// What the passages of a document say, if they were looked at.
-    pub(super) fn of(&self, candidate: &Candidate) -> Option<PassageScore> {
-        self.0.get(&candidate.place()).copied()
+    pub(super) fn get(&self, candidate: &Candidate) -> Option<PassageScore> {
+        self.0.get(&candidate.location()).copied()
     }
 
     /// Scores candidates anew by their passages; what they were scored by were their words.
@@ -68,7 +68,7 @@ impl PassageScores {
         }
         let share = OF_PASSAGES * (1.0 - 1.0 / words as f32);
         let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_unstable_by_key(|&at| candidates[at].place());
+        order.sort_unstable_by_key(|&at| candidates[at].location());
         let segment = |at: usize| (candidates[at].source, candidates[at].segment);
         let groups: Vec<&[usize]> = order.chunk_by(|a, b| segment(*a) == segment(*b)).collect();
         let mut scores: Vec<(usize, PassageScore)> = Vec::with_capacity(candidates.len());
@@ -88,14 +88,14 @@ impl PassageScores {
                     at,
                     PassageScore {
                         change: part * (best_together(passages) - of_words),
-                        best: best(passages),
+                        best: best_index(passages),
                     },
                 ));
             }
         }
         for (at, score) in scores {
             candidates[at].score += score.change;
-            changed.0.insert(candidates[at].place(), score);
+            changed.0.insert(candidates[at].location(), score);
         }
         Ok(changed)
     }
@@ -112,7 +112,7 @@ fn passages(
     let mut scores: Vec<Vec<f32>> = vec![Vec::new(); documents.len()];
     let infos = &outcome.infos[Terms::place_of(sources, source, segment)];
     let view = &sources[source as usize].segments()[segment as usize];
-    let begins = begins(&sources[source as usize], view, documents)?;
+    let begins = passage_starts(&sources[source as usize], view, documents)?;
     let mut places = Vec::new();
     let terms = query.terms().iter().zip(&outcome.term_weights);
     for (info, (term, &weight)) in infos.iter().zip(terms) {
@@ -135,7 +135,7 @@ fn passages(
 }
 
 /// The places that the passages of documents of a segment begin with.
-fn begins(
+fn passage_starts(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
     documents: &[DocId],
@@ -196,7 +196,7 @@ fn best_together(scores: &[f32]) -> f32 {
 }
 
 /// The first of the best passages.
-fn best(scores: &[f32]) -> Option<usize> {
+fn best_index(scores: &[f32]) -> Option<usize> {
     let order = |&a: &usize, &b: &usize| scores[a].total_cmp(&scores[b]).then(b.cmp(&a));
     (0..scores.len()).max_by(order)
 }
@@ -217,16 +217,16 @@ mod tests {
                 .zip(expected)
                 .all(|(a, b)| (a - b).abs() < 1e-6)
         );
-        assert_eq!((scores.len(), best(&scores)), (3, Some(2)));
+        assert_eq!((scores.len(), best_index(&scores)), (3, Some(2)));
     }
 
     #[test]
     fn i16_of_the_passages_the_best_three_count() {
         assert_eq!(best_together(&[]), 0.0);
-        assert_eq!(best(&[]), None);
+        assert_eq!(best_index(&[]), None);
         assert_eq!(best_together(&[5.0]), 5.0);
         let four = best_together(&[0.5, 5.0, 1.0, 10.0]);
         assert!((four - (10.0 + 4.0 + 0.6)).abs() < 1e-5, "{four}");
-        assert_eq!(best(&[2.0, 2.0]), Some(0));
+        assert_eq!(best_index(&[2.0, 2.0]), Some(0));
     }
 }

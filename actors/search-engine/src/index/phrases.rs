@@ -29,12 +29,12 @@ pub(super) fn documents_with_phrase(
     let mut words = Vec::with_capacity(terms.len());
     for (place, (term, info)) in (0..).zip(terms) {
         let Some(info) = info else {
-            return Ok(Bounds::known(Bitmap::new(max_doc)));
+            return Ok(Bounds::exact(Bitmap::new(max_doc)));
         };
         words.push((place, info, is_everywhere(term)));
     }
     if words.is_empty() {
-        return Ok(Bounds::known(Bitmap::new(max_doc)));
+        return Ok(Bounds::exact(Bitmap::new(max_doc)));
     }
     let placed = snapshot.placed(view)?;
     words.sort_by_key(|(_, info, _)| info.doc_freq);
@@ -56,7 +56,7 @@ pub(super) fn documents_with_phrase(
     let (mut known, mut undecided) = (Vec::new(), Vec::new());
     let mut document = phrase.words[0].postings.doc();
     while document != TERMINATED {
-        match phrase.go_to(document) {
+        match phrase.seek(document) {
             Ok(()) => {
                 let has_places = placed.is_none_or(|placed| placed.contains(document));
                 let state = if has_places {
@@ -79,7 +79,7 @@ pub(super) fn documents_with_phrase(
     let mut lower = Bitmap::new(max_doc);
     lower.insert_all(&known);
     if undecided.is_empty() {
-        return Ok(Bounds::known(lower));
+        return Ok(Bounds::exact(lower));
     }
     let mut upper = lower.clone();
     upper.insert_all(&undecided);
@@ -151,7 +151,7 @@ struct OpenPhrase {
 
 impl OpenPhrase {
     /// Goes to a document that holds all words; fails with the next one that may.
-    fn go_to(&mut self, document: DocId) -> Result<(), DocId> {
+    fn seek(&mut self, document: DocId) -> Result<(), DocId> {
         for word in &mut self.words[1..] {
             let found = word.seek(document);
             if found != document {
@@ -173,7 +173,7 @@ impl OpenPhrase {
     /// Whether the document, which is source code, may hold the phrase: in its text by the passages
     /// of the words, or in its title, whose words have no place.
     fn may_be_in_code(&mut self) -> bool {
-        let reach = reach(self.words.len());
+        let reach = max_distance(self.words.len());
         let (mut may_be_title, mut leading) = (true, None);
         self.begins.clear();
         for word in &mut self.words {
@@ -191,7 +191,7 @@ impl OpenPhrase {
                 }
                 Some(leading) => {
                     let is_behind = word.place > leading;
-                    keep_near(&mut self.begins, &self.places, is_behind, reach);
+                    retain_near(&mut self.begins, &self.places, is_behind, reach);
                 }
             }
             if self.begins.is_empty() && !may_be_title {
@@ -225,7 +225,7 @@ impl OpenPhrase {
                 self.begins.extend(begins);
                 is_first = false;
             } else {
-                keep_common(&mut self.begins, begins);
+                retain_common(&mut self.begins, begins);
             }
         }
         match (self.begins.is_empty(), is_unsure) {
@@ -247,14 +247,14 @@ const BESIDE: usize = 96;
 const LEAST_PASSAGE: usize = 700;
 
 /// By how many passages the words of a phrase of so many may lie apart.
-fn reach(words: usize) -> u32 {
+fn max_distance(words: usize) -> u32 {
     let longest = words * BYTES_PER_WORD + BESIDE;
     2 * (1 + longest / LEAST_PASSAGE) as u32
 }
 
 /// Keeps the passages from which another, of those given, is at most `reach` away: behind it, or
 /// before it. Both are ascending, and may repeat.
-fn keep_near(passages: &mut Vec<u32>, others: &[u32], is_behind: bool, reach: u32) {
+fn retain_near(passages: &mut Vec<u32>, others: &[u32], is_behind: bool, reach: u32) {
     let mut at = 0;
     passages.retain(|&passage| {
         let (least, most) = if is_behind {
@@ -270,7 +270,7 @@ fn keep_near(passages: &mut Vec<u32>, others: &[u32], is_behind: bool, reach: u3
 }
 
 /// Keeps the numbers that are among others; both are ascending, and may repeat.
-fn keep_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
+fn retain_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
     let mut others = others.peekable();
     numbers.retain(|&number| {
         while others.next_if(|&other| other < number).is_some() {}
@@ -299,7 +299,7 @@ mod tests {
                 apart.is_some_and(|apart| apart <= reach)
             });
             let expected: Vec<u32> = passages.iter().copied().filter(is_near).collect();
-            keep_near(&mut passages, &others, is_behind, reach);
+            retain_near(&mut passages, &others, is_behind, reach);
             prop_assert_eq!(passages, expected);
         }
     }
@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn i16_common_numbers_are_kept_however_often_they_are_there() {
         let mut numbers = vec![1, 3, 3, 5, 9];
-        keep_common(&mut numbers, [2, 3, 5, 5, 8].into_iter());
+        retain_common(&mut numbers, [2, 3, 5, 5, 8].into_iter());
         assert_eq!(numbers, [3, 3, 5]);
-        keep_common(&mut numbers, [7].into_iter());
+        retain_common(&mut numbers, [7].into_iter());
         assert!(numbers.is_empty());
     }
 }

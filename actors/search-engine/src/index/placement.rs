@@ -80,14 +80,14 @@ impl Placer {
     }
 
     /// Notes a result, beside which others may be of an earlier version.
-    pub(super) fn note(&mut self, record: &DocumentRecord, source: u32) {
+    pub(super) fn record(&mut self, record: &DocumentRecord, source: u32) {
         if record.kind == ContentKind::Code {
             self.code.insert((source, record.key.clone()));
         }
     }
 
     /// What code adds, or loses, by where it lies.
-    pub(super) fn place(&self, record: &DocumentRecord, source: u32) -> f32 {
+    pub(super) fn score_place(&self, record: &DocumentRecord, source: u32) -> f32 {
         if record.kind != ContentKind::Code {
             return 0.0;
         }
@@ -98,7 +98,7 @@ impl Placer {
         if name.is_some_and(|name| lies_in_namesake(key, name)) {
             place += NAMESAKE;
         }
-        let is_asked_for = |name: &str| self.asks_for(name);
+        let is_asked_for = |name: &str| self.is_named(name);
         let may_mean_windows = || self.asked.iter().any(|word| may_mean_windows(word));
         if is_for_windows(key) && !may_mean_windows()
             || system_of(key).is_some_and(|name| !is_asked_for(name))
@@ -119,7 +119,7 @@ impl Placer {
     }
 
     /// Whether a word of the query begins like a word of a path, or the other way round.
-    fn asks_for(&self, name: &str) -> bool {
+    fn is_named(&self, name: &str) -> bool {
         self.asked.iter().any(|word| {
             let is_beginning = word.len() >= MIN_BEGINNING && name.starts_with(word.as_str());
             word.starts_with(name) || is_beginning
@@ -129,7 +129,7 @@ impl Placer {
 
 /// What code of so many terms adds, `alike` of whose definitions are called like words of the
 /// query.
-pub(super) fn of_size(terms: u32, alike: usize) -> f32 {
+pub(super) fn size_score(terms: u32, alike: usize) -> f32 {
     let [least, most] = LENGTHS;
     let doublings = ((terms as f32).clamp(least, most) / least).log2();
     LENGTH * doublings + MANY_ALIKE * (1.0 + alike as f32).ln()
@@ -137,7 +137,7 @@ pub(super) fn of_size(terms: u32, alike: usize) -> f32 {
 
 /// What each of the results has of its neighbours, the best results of its folder. `found` are the
 /// source, the key and the score of each.
-pub(super) fn of_neighbours(found: &[(u32, &str, f32)]) -> Vec<f32> {
+pub(super) fn neighbour_scores(found: &[(u32, &str, f32)]) -> Vec<f32> {
     let folder = |at: usize| {
         let (source, key, _) = found[at];
         (
@@ -205,15 +205,15 @@ mod tests {
             let query = parse(&SearchRequest::for_text(query)).expect("a query");
             let is_one_word = query.words().len() < 2;
             let mut placer = Placer::new(&scope, &query, is_one_word);
-            placer.note(&code("a.c"), 0);
-            placer.note(&code("b.c"), 1);
-            let place = placer.place(&code(key), 0);
+            placer.record(&code("a.c"), 0);
+            placer.record(&code("b.c"), 1);
+            let place = placer.score_place(&code(key), 0);
             assert!((place - expected).abs() < 1e-6, "{key}: {place}");
             let notes = DocumentRecord {
                 kind: ContentKind::Prose,
                 ..code(key)
             };
-            assert_eq!(placer.place(&notes, 0), 0.0);
+            assert_eq!(placer.score_place(&notes, 0), 0.0);
         }
     }
 
@@ -226,7 +226,7 @@ mod tests {
             (1 << 20, 0, 0.06),
             (64, 3, 0.03 * 4.0_f32.ln()),
         ] {
-            let found = of_size(terms, alike);
+            let found = size_score(terms, alike);
             assert!((found - expected).abs() < 1e-6, "{terms}, {alike}: {found}");
         }
     }
@@ -245,17 +245,17 @@ mod tests {
         ];
         let expected = [0.75, 1.25, 1.5, 1.5, 0.0, 0.0, 0.1, 0.0];
         for ((found, expected), (_, key, _)) in
-            of_neighbours(&found).iter().zip(expected).zip(found)
+            neighbour_scores(&found).iter().zip(expected).zip(found)
         {
             assert!((found - 0.05 * expected).abs() < 1e-6, "{key}: {found}");
         }
-        assert!(of_neighbours(&[]).is_empty());
+        assert!(neighbour_scores(&[]).is_empty());
         // What is far down says nothing for its folder.
         let many: Vec<(u32, String, f32)> = (0..30)
             .map(|number| (0, format!("{}/a", number / 2), 30.0 - number as f32))
             .collect();
         let many: Vec<_> = many.iter().map(|(s, k, n)| (*s, k.as_str(), *n)).collect();
-        let shares = of_neighbours(&many);
+        let shares = neighbour_scores(&many);
         assert_eq!((shares[18] > 0.0, shares[22]), (true, 0.0));
     }
 }

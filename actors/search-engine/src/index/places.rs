@@ -43,20 +43,20 @@ impl Numbering {
     }
 
     /// Begins a passage; gives the number it begins with.
-    pub(super) const fn begin_passage(&mut self) -> u32 {
+    pub(super) const fn start_passage(&mut self) -> u32 {
         self.begin = self.next;
         self.begin
     }
 
     /// Goes on with the title; gives the number it begins with. It is no neighbour of the text.
-    pub(super) const fn begin_title(&mut self) -> u32 {
+    pub(super) const fn start_title(&mut self) -> u32 {
         self.next = (self.next / GRID + 2) * GRID;
-        self.begin_passage()
+        self.start_passage()
     }
 
     /// The number of an identifier as a whole.
     #[inline]
-    pub(super) const fn whole(&self) -> u32 {
+    pub(super) const fn whole_identifier(&self) -> u32 {
         let below = self.next / GRID * GRID;
         if below >= self.begin {
             below
@@ -126,16 +126,16 @@ mod tests {
         let mut wholes = Vec::new();
         for passage in 1..=5 {
             for _ in 0..GRID + 7 {
-                wholes.push((numbering.whole(), passage));
+                wholes.push((numbering.whole_identifier(), passage));
                 numbering.take();
             }
             if passage < 5 {
-                begins.push(numbering.begin_passage());
+                begins.push(numbering.start_passage());
             }
         }
         let last = numbering.take();
-        begins.push(numbering.begin_title());
-        wholes.push((numbering.whole(), 0));
+        begins.push(numbering.start_title());
+        wholes.push((numbering.whole_identifier(), 0));
         for (place, passage) in wholes {
             assert!(is_unplaced(place));
             assert_eq!(passage_of(place, &begins), passage, "{place} {begins:?}");

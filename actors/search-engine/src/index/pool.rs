@@ -24,7 +24,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Where the document lies; inside a segment this is the order of keys.
-    pub(super) fn place(&self) -> (u32, u32, u32) {
+    pub(super) fn location(&self) -> (u32, u32, u32) {
         (self.source, self.segment, self.document)
     }
 }
@@ -51,7 +51,7 @@ impl Pool {
     }
 
     /// Number of candidates that are wanted.
-    pub(super) fn wanted(&self) -> usize {
+    pub(super) fn wanted_count(&self) -> usize {
         self.wanted
     }
 
@@ -94,7 +94,7 @@ impl Pool {
     }
 
     /// The best candidates and those that may tie with them, in any order.
-    pub(super) fn best(&mut self) -> &mut [Candidate] {
+    pub(super) fn best_mut(&mut self) -> &mut [Candidate] {
         self.compact();
         &mut self.candidates
     }
@@ -109,8 +109,11 @@ impl Pool {
         self.compact();
         let mut candidates = self.candidates;
         drop_needless_ties(&mut candidates, skip + limit);
-        candidates
-            .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
+        candidates.sort_unstable_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then(a.location().cmp(&b.location()))
+        });
         let end = (skip + limit).min(candidates.len());
         let mut ranked = Vec::with_capacity(end.saturating_sub(skip));
         let mut at = 0;

@@ -8,7 +8,7 @@ thread_local! {
 }
 
 /// Notes that so many documents of a posting list are looked at.
-pub(super) fn note(documents: usize) {
+pub(super) fn record(documents: usize) {
     DOCUMENTS.set(DOCUMENTS.get() + documents);
 }
 

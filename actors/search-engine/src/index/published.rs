@@ -122,7 +122,7 @@ impl IndexSnapshot {
     /// The lengths of all documents together, in terms.
     #[must_use]
     pub fn term_count(&self) -> u64 {
-        let mut all = super::living::LiveStatistics::default();
+        let mut all = super::live_documents::LiveStatistics::default();
         for view in self.segments() {
             all.add(view.living);
         }

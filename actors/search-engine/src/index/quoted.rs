@@ -45,7 +45,7 @@ pub(super) struct QuotedSentence<'q> {
 
 impl<'q> QuotedSentence<'q> {
     /// The neighbours in a query; `None` where it is no sentence.
-    pub(super) fn of(query: &'q ParsedQuery, term_weights: &[f32]) -> Option<Self> {
+    pub(super) fn from_query(query: &'q ParsedQuery, term_weights: &[f32]) -> Option<Self> {
         let words = query
             .words()
             .iter()
@@ -89,14 +89,14 @@ impl<'q> QuotedSentence<'q> {
 
     /// How much of the sentence each candidate holds, by rarity: 0 for those that hold less than
     /// half of it, and for source code, of which no places are known.
-    pub(super) fn shares(
+    pub(super) fn fractions(
         &self,
         sources: &[IndexSnapshot],
         candidates: &[Candidate],
     ) -> Result<Vec<f32>, IndexError> {
         let mut shares = vec![0.0; candidates.len()];
         let mut ordered: Vec<usize> = (0..candidates.len()).collect();
-        ordered.sort_unstable_by_key(|&at| candidates[at].place());
+        ordered.sort_unstable_by_key(|&at| candidates[at].location());
         let segment_of = |at: usize| (candidates[at].source, candidates[at].segment);
         for group in ordered.chunk_by(|&a, &b| segment_of(a) == segment_of(b)) {
             let (source, segment) = segment_of(group[0]);

@@ -67,7 +67,7 @@ struct StoredRecord<'r> {
 
 /// Encodes the record of a document.
 pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
-    let role = FileRole::of(&document.key, &document.body);
+    let role = FileRole::detect(&document.key, &document.body);
     let defined = match document.kind {
         ContentKind::Code => names_for_ranking(&document.key, &document.body, role),
         _ => String::new(),
@@ -109,7 +109,7 @@ const LAST_BYTE: u8 = 0x80;
 /// The bytes of the record in a document as the store holds it: the number of values, which is one,
 /// its field, its sort and its length. `None` where it has another form. Tantivy's own reader
 /// copies each byte by itself.
-pub(super) fn of_document(document: &[u8], field: Field) -> Option<&[u8]> {
+pub(super) fn record_bytes(document: &[u8], field: Field) -> Option<&[u8]> {
     let behind = document.strip_prefix(&[1 | LAST_BYTE])?;
     let behind = behind.strip_prefix(&field.field_id().to_le_bytes())?;
     let mut behind = behind.strip_prefix(&[BYTES_CODE])?;
@@ -151,7 +151,7 @@ mod tests {
             ),
             (&[], None),
         ] {
-            assert_eq!(of_document(document, field), expected, "{document:?}");
+            assert_eq!(record_bytes(document, field), expected, "{document:?}");
         }
     }
 }

@@ -28,7 +28,7 @@ impl<'s> RecordReader<'s> {
 
     /// The record of a document.
     pub(super) fn record(&self, candidate: &Candidate) -> Result<Rc<DocumentRecord>, IndexError> {
-        let place = candidate.place();
+        let place = candidate.location();
         if let Some(known) = self.known.borrow().get(&place) {
             return Ok(Rc::clone(known));
         }
@@ -45,7 +45,7 @@ impl<'s> RecordReader<'s> {
         candidates: &[Candidate],
     ) -> Result<Vec<Rc<DocumentRecord>>, IndexError> {
         let mut ordered: Vec<&Candidate> = candidates.iter().collect();
-        ordered.sort_unstable_by_key(|one| one.place());
+        ordered.sort_unstable_by_key(|one| one.location());
         for one in ordered {
             self.record(one)?;
         }

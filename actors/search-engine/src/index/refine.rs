@@ -6,8 +6,8 @@
 //! of the query in the name of the file and of its folder add a share. Tests, copies and what
 //! programs write are seldom meant: their words count less, unless the query asks for them.
 
-mod aside;
 mod asked_roles;
+mod demotion;
 mod scale;
 mod weights;
 
@@ -18,8 +18,8 @@ use search_core::file_roles::FileRole;
 use search_core::query::ParsedQuery;
 use search_core::wanted_files::{FileLikeness, MEANT};
 
-use self::aside::{Neighbours, is_code_file, left, of_no_passages};
 use self::asked_roles::{has_path, named_roles};
+use self::demotion::{Neighbours, is_code_file, remaining_factor, whole_document_change};
 use self::scale::{Scale, append_below};
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
@@ -31,7 +31,7 @@ use self::weights::{
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
 use super::passages::PassageScores;
-use super::placement::{Placer, of_neighbours, of_size};
+use super::placement::{Placer, neighbour_scores, size_score};
 use super::pool::Candidate;
 use super::quoted::QuotedSentence;
 use super::record::DocumentRecord;
@@ -117,7 +117,7 @@ impl<'r> Refiner<'r> {
         let fused = ranked.iter().take_while(|one| one.fusion.is_some()).count();
         let depth = if fused > 0 { fused } else { REFINE_DEPTH };
         let rest = ranked.split_off(depth.min(ranked.len()));
-        let scale = Scale::of(&ranked);
+        let scale = Scale::from_ranked(&ranked);
         let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
         let records = reader.records(&candidates)?;
         self.has_code = vec![false; self.sources.len()];
@@ -127,7 +127,7 @@ impl<'r> Refiner<'r> {
             self.has_code[one.candidate.source as usize] |=
                 record.role == FileRole::Main && record.kind == ContentKind::Code;
             self.has_pages[one.candidate.source as usize] |= record.kind == ContentKind::Prose;
-            self.placer.note(record, one.candidate.source);
+            self.placer.record(record, one.candidate.source);
         }
         let wanted = self.query.wanted_role().filter(|_| !self.ignores_roles);
         self.wanted_role = wanted.filter(|wanted| {
@@ -139,14 +139,14 @@ impl<'r> Refiner<'r> {
         let mut is_defined = false;
         for ((one, record), spelling) in ranked.iter_mut().zip(&records).zip(spellings) {
             let terms = length(self.sources, &one.candidate)?;
-            let alike = self.look_at(one, (record, terms), &scale, spelling);
+            let alike = self.score_result(one, (record, terms), &scale, spelling);
             is_defined |= self.defines(&one.candidate);
-            sizes.push(of_size(terms, alike));
+            sizes.push(size_score(terms, alike));
         }
-        self.prefer_quoted(&mut ranked, &records, &scale)?;
+        self.boost_quoted(&mut ranked, &records, &scale)?;
         // Who asks in the words of a heading, or of a definition, means just that.
         if !is_defined {
-            self.look_around(&mut ranked, &records, &sizes, &scale);
+            self.score_neighbours(&mut ranked, &records, &sizes, &scale);
         }
         ranked.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         append_below(&mut ranked, rest);
@@ -155,13 +155,14 @@ impl<'r> Refiner<'r> {
 
     /// Where a text holds the sentence that was typed, that is what is meant, not a page whose name
     /// has one of its words. Of source code it is not known.
-    fn prefer_quoted(
+    fn boost_quoted(
         &self,
         ranked: &mut [RankedCandidate],
         records: &[Rc<DocumentRecord>],
         scale: &Scale,
     ) -> Result<(), IndexError> {
-        let Some(sentence) = QuotedSentence::of(self.query, &self.outcome.term_weights) else {
+        let Some(sentence) = QuotedSentence::from_query(self.query, &self.outcome.term_weights)
+        else {
             return Ok(());
         };
         let is_text = |one: &RankedCandidate| !self.has_code[one.candidate.source as usize];
@@ -179,7 +180,7 @@ impl<'r> Refiner<'r> {
             return Ok(());
         }
         let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
-        let shares = sentence.shares(self.sources, &candidates)?;
+        let shares = sentence.fractions(self.sources, &candidates)?;
         let mut found = ranked.iter().zip(&shares);
         if !found.any(|(one, share)| *share > 0.0 && is_text(one)) {
             return Ok(());
@@ -202,7 +203,7 @@ impl<'r> Refiner<'r> {
     }
 
     /// Scores a result; how many of its definitions are called like words of the query.
-    fn look_at(
+    fn score_result(
         &mut self,
         one: &mut RankedCandidate,
         (record, terms): (&DocumentRecord, u32),
@@ -238,13 +239,13 @@ impl<'r> Refiner<'r> {
         }
         let as_a_whole = self.as_a_whole(one, record);
         let of_words = one.candidate.score + as_a_whole;
-        let named_alike = self.called_alike(record, one.candidate.source);
+        let named_alike = self.defined_match(record, one.candidate.source);
         // A sentence may speak of a file and mean another.
         let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |file| file.share);
         // Of a file named beside words of its folders, folders count as they do of others.
         let path = (self.path(&record.key, called > 0.0, one.candidate.source)
             + spoken_of
-            + self.placer.place(record, one.candidate.source))
+            + self.placer.score_place(record, one.candidate.source))
             * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
@@ -268,7 +269,7 @@ impl<'r> Refiner<'r> {
             false => {
                 // A page that is called by a word of the query may be as long as it likes.
                 let terms = if path > 0.0 { 0 } else { terms };
-                self.left_aside(record, terms, (role_of, source))
+                self.aside_factor(record, terms, (role_of, source))
             }
         };
         one.refinement = Refinement {
@@ -301,19 +302,19 @@ impl<'r> Refiner<'r> {
     fn as_a_whole(&self, one: &RankedCandidate, record: &DocumentRecord) -> f32 {
         let source = one.candidate.source;
         let is_beside_code = record.kind != ContentKind::Code && self.has_code[source as usize];
-        let passages = self.passages.of(&one.candidate);
+        let passages = self.passages.get(&one.candidate);
         // Manuals are long, and people ask for one place of them.
         let is_meant =
             record.role == FileRole::Documentation || self.named_roles.contains(&record.role);
         let passages = passages.filter(|_| is_beside_code && !is_meant);
         passages.map_or(0.0, |passages| {
-            of_no_passages(one.fusion.as_ref(), passages)
+            whole_document_change(one.fusion.as_ref(), passages)
         })
     }
 
     /// What is left of what words and path give to a document that people seldom mean in its
     /// source.
-    fn left_aside(&self, record: &DocumentRecord, terms: u32, role: (FileRole, u32)) -> f32 {
+    fn aside_factor(&self, record: &DocumentRecord, terms: u32, role: (FileRole, u32)) -> f32 {
         let (role, source) = role;
         if record.kind == ContentKind::Code || self.is_one_word || self.has_path {
             return 1.0;
@@ -326,13 +327,13 @@ impl<'r> Refiner<'r> {
             (false, true) if self.is_sentence => Neighbours::Pages,
             _ => Neighbours::Other,
         };
-        left(record, terms, role, neighbours, &|form| {
-            self.asks_for_form(form)
+        remaining_factor(record, terms, role, neighbours, &|form| {
+            self.is_extension_asked(form)
         })
     }
 
     /// Whether a word of the query is the extension of a file (`yaml`).
-    fn asks_for_form(&self, extension: &str) -> bool {
+    fn is_extension_asked(&self, extension: &str) -> bool {
         let mut words = self.query.words().iter();
         words.any(|word| {
             self.query.is_looked_for(word) && word.folded.eq_ignore_ascii_case(extension)
@@ -345,7 +346,7 @@ impl<'r> Refiner<'r> {
         ranked: &[RankedCandidate],
         records: &[Rc<DocumentRecord>],
     ) -> Vec<Spelling> {
-        let wanted = WantedSpellings::of(self.query);
+        let wanted = WantedSpellings::from_query(self.query);
         let spelling = |(one, record): (&RankedCandidate, &Rc<DocumentRecord>)| {
             let defined = self.outcome.definers.weight(&one.candidate);
             (defined > 0.0).then(|| wanted.spelling(&record.defined))
@@ -379,7 +380,7 @@ impl<'r> Refiner<'r> {
     }
 
     /// What code has of its size, one for each result, and of the results in its folder.
-    fn look_around(
+    fn score_neighbours(
         &self,
         ranked: &mut [RankedCandidate],
         records: &[Rc<DocumentRecord>],
@@ -404,7 +405,7 @@ impl<'r> Refiner<'r> {
             let candidate = &one.candidate;
             (candidate.source, record.key.as_str(), candidate.score)
         });
-        let beside = of_neighbours(&found.collect::<Vec<_>>());
+        let beside = neighbour_scores(&found.collect::<Vec<_>>());
         for ((one, record), beside) in ranked.iter_mut().zip(records).zip(beside) {
             if is_meant(one, record) {
                 add(one, record, beside);
@@ -413,14 +414,14 @@ impl<'r> Refiner<'r> {
     }
 
     /// Whether a manual is asked for. An order may be one for code, where some is near.
-    fn asks_manual(&self, source: u32) -> bool {
+    fn is_manual_asked(&self, source: u32) -> bool {
         let is_for_code = self.query.is_order() && self.has_code[source as usize];
-        self.query.asks_how() && !is_for_code
+        self.query.is_how_to() && !is_for_code
     }
 
     /// Whether a document is code, and the query a sentence that code may answer.
     fn means_code(&self, record: &DocumentRecord, source: u32) -> bool {
-        record.kind == ContentKind::Code && !self.is_one_word && !self.asks_manual(source)
+        record.kind == ContentKind::Code && !self.is_one_word && !self.is_manual_asked(source)
     }
 
     /// What the words of a document's path add. Of several words each says as much of what is
@@ -429,7 +430,7 @@ impl<'r> Refiner<'r> {
         let path = self.matches.path(key);
         if is_named {
             PATH_OF_NAMED * path.by_rarity
-        } else if self.is_one_word || self.asks_manual(source) {
+        } else if self.is_one_word || self.is_manual_asked(source) {
             PATH_BY_RARITY * path.by_rarity
         } else {
             let file = PATH_NEAR * path.near + PATH_OF_FILE * path.of_file + PATH_HELD * path.held;
@@ -439,8 +440,8 @@ impl<'r> Refiner<'r> {
 
     /// How much of what a document defines is called like the query. Who asks how to do something
     /// means no code, and one word is a name, whose definition counts.
-    fn called_alike(&mut self, record: &DocumentRecord, source: u32) -> DefinedMatch {
-        if self.asks_manual(source) || self.is_one_word {
+    fn defined_match(&mut self, record: &DocumentRecord, source: u32) -> DefinedMatch {
+        if self.is_manual_asked(source) || self.is_one_word {
             return DefinedMatch::default();
         }
         self.matches.definitions(&record.defined)
@@ -452,17 +453,17 @@ impl<'r> Refiner<'r> {
         if self.has_code[source as usize] || record.kind == ContentKind::Code {
             return record.role;
         }
-        record.role.among_notes(&record.key)
+        record.role.in_notes(&record.key)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {
         match role {
             _ if self.ignores_roles => 1.0,
-            FileRole::Documentation if self.asks_manual(source) => MANUAL,
+            FileRole::Documentation if self.is_manual_asked(source) => MANUAL,
             FileRole::Documentation if self.has_code[source as usize] => {
                 if self.query.is_order() {
                     MANUAL_OF_ORDER
-                } else if self.query.asks_how_it_works() {
+                } else if self.query.is_how_it_works() {
                     MANUAL_OF_WORKINGS
                 } else if self.is_one_word {
                     MANUAL_OF_WORD

@@ -34,7 +34,7 @@ impl Refinement {
     }
 
     /// The parts of the score, for people.
-    pub(super) fn parts(&self) -> Vec<ScorePart> {
+    pub(super) fn score_parts(&self) -> Vec<ScorePart> {
         let all = [
             (
                 "identifier",

@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
-use super::lacked::{LackedTerm, lacked_terms};
 use super::lexical::LexicalMatches;
+use super::missing_terms::{LackedTerm, missing_terms};
 use super::pool::Candidate;
 use super::records::RecordReader;
 use super::refinement::Refinement;
@@ -56,7 +56,7 @@ pub enum Nearness {
 
 impl Nearness {
     /// For people who ask how a score came about.
-    pub(super) fn note(self) -> &'static str {
+    pub(super) fn describe(self) -> &'static str {
         match self {
             Self::Unknown => "the document has no vector (yet): its words count alone",
             Self::Learnt => "nearness of the document to the query by what the words mean here",
@@ -175,7 +175,7 @@ pub(super) fn reranked(
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
     let mut results = Vec::with_capacity(candidates.len());
-    let lacks = lacked_terms(sources, query, outcome, &candidates)?;
+    let lacks = missing_terms(sources, query, outcome, &candidates)?;
     let read = records.records(&candidates)?;
     for ((candidate, record), lacks) in candidates.iter().zip(read).zip(lacks) {
         results.push(LexicalResult {
@@ -265,7 +265,7 @@ fn found_more(
     let Some(snapshot) = sources.get(new.source) else {
         return Ok(None);
     };
-    let place = snapshot.place(&new.key)?;
+    let place = snapshot.locate(&new.key)?;
     Ok(place.map(|(segment, document)| Candidate {
         score: new.score,
         source: new.source as u32,
@@ -278,9 +278,9 @@ fn found_more(
 fn append_rest(placed: &mut Vec<RankedCandidate>, rest: Vec<RankedCandidate>) {
     let lowest = placed.last().map_or(1.0, |last| last.candidate.score);
     let highest = rest.first().map_or(1.0, |first| first.candidate.score);
-    let seen: FxHashSet<_> = placed.iter().map(|one| one.candidate.place()).collect();
+    let seen: FxHashSet<_> = placed.iter().map(|one| one.candidate.location()).collect();
     for mut one in rest {
-        if seen.contains(&one.candidate.place()) {
+        if seen.contains(&one.candidate.location()) {
             continue;
         }
         let share = one.candidate.score / highest.max(f32::MIN_POSITIVE);

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use super::gathered::{PendingPostings, SparsePostings};
+use super::memory_segment::{PendingPostings, SparsePostings};
 use super::postings::{DecodedPostings, Posting};
 use super::term_id::{Namespace, TermId};
 use super::vocabulary::Vocabulary;

@@ -172,7 +172,7 @@ pub fn search_in(
         }
     };
     let facets = if page.facets {
-        Some(narrowing::count(sources, pool.best())?.finish())
+        Some(narrowing::count_facets(sources, pool.best_mut())?.finish())
     } else {
         None
     };
@@ -201,7 +201,7 @@ pub fn search_in(
 }
 
 /// How seldom a file of this role is meant where no word says so.
-const fn seldom_meant(role: FileRole) -> u8 {
+const fn rarity_rank(role: FileRole) -> u8 {
     match role {
         FileRole::Main => 0,
         FileRole::Documentation => 1,
@@ -262,7 +262,8 @@ impl RankedSearch<'_> {
             return pool.into_ranked(0, wanted, key);
         }
         let newest_first = self.page.sort == SortOrder::Newest;
-        let mut sorted = narrowing::by_time(self.scope.snapshots, pool.best(), newest_first)?;
+        let mut sorted =
+            narrowing::sort_by_time(self.scope.snapshots, pool.best_mut(), newest_first)?;
         sorted.truncate(wanted);
         Ok(sorted)
     }
@@ -291,7 +292,7 @@ impl RankedSearch<'_> {
                 let depth = self.depth();
                 self.outcome.complete(&mut candidates, depth);
             }
-            self.look_at_passages(&mut candidates)?;
+            self.score_passages(&mut candidates)?;
             let placed = self.rerank(candidates)?;
             let placed = self.refine(placed)?;
             placed.into_iter().skip(skip).take(limit).collect()
@@ -309,7 +310,7 @@ impl RankedSearch<'_> {
             missing: std::mem::take(&mut self.outcome.missing),
             unread,
             was_late,
-            unheld: self.unheld_names(),
+            unheld: self.missing_names(),
             rarities: self.outcome.term_weights.clone(),
             facets: None,
         })
@@ -321,7 +322,7 @@ impl RankedSearch<'_> {
     }
 
     /// Scores the best candidates by their passages, where they are ranked by their words.
-    fn look_at_passages(&mut self, candidates: &mut [Candidate]) -> Result<(), IndexError> {
+    fn score_passages(&mut self, candidates: &mut [Candidate]) -> Result<(), IndexError> {
         if !self.refines {
             return Ok(());
         }
@@ -380,7 +381,7 @@ impl RankedSearch<'_> {
     }
 
     /// Names and literals that no document holds, as they were typed.
-    fn unheld_names(&self) -> Vec<String> {
+    fn missing_names(&self) -> Vec<String> {
         let words = self.outcome.unheld.iter().chain(&self.outcome.absent);
         let words = words.map(|&word| &self.query.words()[word].surface);
         let literals = self.outcome.absent_literals.iter();
@@ -398,7 +399,10 @@ impl RankedSearch<'_> {
             record: Rc::unwrap_or_clone(self.records.record(&placed.candidate)?),
             explanation: None,
             concepts: fusion.map_or_else(Vec::new, |fusion| fusion.concepts.clone()),
-            passage: self.passages.of(&placed.candidate).and_then(|one| one.best),
+            passage: self
+                .passages
+                .get(&placed.candidate)
+                .and_then(|one| one.best),
             defines: self.defines(&placed.candidate),
         })
     }
@@ -422,7 +426,7 @@ impl RankedSearch<'_> {
         }
         let mut ordered = Vec::with_capacity(first.len());
         for one in first {
-            ordered.push((seldom_meant(self.record(one)?.role), *one));
+            ordered.push((rarity_rank(self.record(one)?.role), *one));
         }
         ordered.sort_by_key(|(seldom, _)| *seldom);
         for (place, (_, one)) in candidates.iter_mut().zip(ordered) {
@@ -440,14 +444,14 @@ impl RankedSearch<'_> {
         for candidate in self.likeliest_first(candidates)? {
             let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
             let matching = &self.outcome.matchings[place];
-            match matching.whole.truth(candidate.document) {
+            match matching.whole.state(candidate.document) {
                 MatchState::Yes => kept.push(candidate),
                 MatchState::No => {}
                 MatchState::Undecided if verifier.is_spent() => {}
                 MatchState::Undecided => {
                     let record = self.record(&candidate)?;
-                    let mut known = |leaf: &Condition| Ok(matching.truth(leaf, candidate.document));
-                    let found = verifier.holds(&candidate, &record, &mut known)?;
+                    let mut known = |leaf: &Condition| Ok(matching.state(leaf, candidate.document));
+                    let found = verifier.is_match(&candidate, &record, &mut known)?;
                     read += u64::from(found != MatchState::Undecided);
                     if found == MatchState::Yes {
                         self.outcome.certain[candidate.source as usize] += 1;

@@ -39,7 +39,7 @@ pub(super) fn write(
     if !builder.runs.is_empty() {
         builder.spill()?;
     }
-    let order = Order::of(&builder.documents);
+    let order = Order::new(&builder.documents);
     if order.kept.is_empty() {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ struct Order {
 }
 
 impl Order {
-    fn of(documents: &Documents) -> Self {
+    fn new(documents: &Documents) -> Self {
         let numbered = (0_u32..).zip(documents.iter());
         let mut kept: Vec<(&str, u32)> = numbered
             .filter(|(_, document)| !document.is_removed)

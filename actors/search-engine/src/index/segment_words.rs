@@ -51,7 +51,7 @@ impl WordList {
     }
 
     /// The words that hold `letters`; with `ends` those that end with them.
-    pub(super) fn with<'w>(
+    pub(super) fn containing<'w>(
         &'w self,
         letters: &str,
         ends: bool,
@@ -87,7 +87,7 @@ mod tests {
             ("none", false, &[]),
         ] {
             let found: Vec<_> = list
-                .with(letters, ends)
+                .containing(letters, ends)
                 .map(|word| std::str::from_utf8(word).expect("text"))
                 .collect();
             assert_eq!(found, expected, "{letters}");

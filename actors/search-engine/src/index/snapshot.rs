@@ -11,7 +11,7 @@ use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocume
 use super::bitmap::Bitmap;
 use super::error::IndexError;
 use super::facts::SegmentFacts;
-use super::living::{self, LiveStatistics};
+use super::live_documents::{self, LiveStatistics};
 use super::prefix_sets::PrefixSets;
 use super::record::{self, DocumentRecord};
 use super::schema::{BEGIN_TERM, Fields, STORE_CACHE_BLOCKS};
@@ -89,7 +89,12 @@ impl IndexSnapshot {
                 None => {
                     let deleted = Bitmap::deleted(reader).map(Arc::new);
                     let former = same_segment.map(|view| (view.deleted.as_deref(), view.living));
-                    let living = living::count(reader, fields.text, deleted.as_deref(), former)?;
+                    let living = live_documents::count_live(
+                        reader,
+                        fields.text,
+                        deleted.as_deref(),
+                        former,
+                    )?;
                     let followed = same_segment.zip(deleted.as_deref());
                     let followed = followed.and_then(|(view, deleted)| {
                         let former = view.deleted.as_deref();
@@ -254,7 +259,7 @@ impl IndexSnapshot {
     /// # Errors
     /// The index cannot be read.
     pub fn document(&self, key: &str) -> Result<Option<DocumentRecord>, IndexError> {
-        let place = self.place(key)?;
+        let place = self.locate(key)?;
         place
             .map(|(segment, document)| self.record(segment, document))
             .transpose()
@@ -306,7 +311,7 @@ impl IndexSnapshot {
     ) -> Result<DocumentRecord, IndexError> {
         let store = &self.0.segments[segment as usize].store;
         let stored = store.get_document_bytes(document)?;
-        let bytes = record::of_document(&stored, self.0.fields.record);
+        let bytes = record::record_bytes(&stored, self.0.fields.record);
         match bytes.and_then(record::decode) {
             Some(record) => Ok(record),
             None => self.decode(&store.get(document)?),
@@ -348,11 +353,7 @@ impl IndexSnapshot {
     /// In how many documents that count a term of the text occurs: in those that are not deleted.
     /// Counted once where there are deletions, and known where there are none; of later deletions
     /// those documents alone are looked at.
-    pub(super) fn living_frequency(
-        &self,
-        segment: u32,
-        info: &TermInfo,
-    ) -> Result<u64, IndexError> {
+    pub(super) fn live_frequency(&self, segment: u32, info: &TermInfo) -> Result<u64, IndexError> {
         let view = &self.0.segments[segment as usize];
         let Some(deleted) = &view.deleted else {
             return Ok(u64::from(info.doc_freq));
@@ -367,11 +368,11 @@ impl IndexSnapshot {
         let newly = newly.filter(|newly| newly.len() <= info.doc_freq as usize);
         let living = match newly {
             Some([]) => return Ok(known.living),
-            Some(newly) => known.living - living::held(&view.text, info, newly)?,
+            Some(newly) => known.living - live_documents::held(&view.text, info, newly)?,
             None if info.doc_freq > view.reader.max_doc() / FREQUENT_SHARE => {
                 self.text_documents(segment, info)?.len_without(deleted)
             }
-            None => living::frequency(&view.text, info, deleted)?,
+            None => live_documents::frequency(&view.text, info, deleted)?,
         };
         let counted = CountedFrequency {
             living,

@@ -24,7 +24,7 @@ use super::record::FileState;
 use super::schema::{self, FORMAT, Fields};
 use super::segment;
 use super::snapshot::IndexSnapshot;
-use crate::lack::is_of_machine;
+use crate::shortage::is_of_machine;
 
 /// File that holds the format number.
 const FORMAT_FILE: &str = "format";

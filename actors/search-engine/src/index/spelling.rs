@@ -7,7 +7,7 @@ use tantivy::schema::Field;
 use tantivy::{TantivyError, Term};
 
 use super::error::IndexError;
-use super::living;
+use super::live_documents;
 use super::snapshot::{IndexSnapshot, find_term};
 
 /// Words of fewer letters are not corrected: too many others are like them.
@@ -116,7 +116,7 @@ pub fn written_word(sources: &[IndexSnapshot], term: String) -> Result<String, I
         let fields = snapshot.fields();
         for (segment, view) in (0..).zip(snapshot.segments()) {
             if let Some(info) = find_term(&view.text, fields.text, &term)? {
-                documents += snapshot.living_frequency(segment, &info)?;
+                documents += snapshot.live_frequency(segment, &info)?;
             }
             let exact = view.reader.inverted_index(fields.exact)?;
             let range = exact.terms().range().ge(start.as_bytes());
@@ -206,7 +206,7 @@ fn collect(
                 let info = stream.value();
                 let documents = match &view.deleted {
                     None => u64::from(info.doc_freq),
-                    Some(deleted) => living::frequency(&inverted, info, deleted)?,
+                    Some(deleted) => live_documents::frequency(&inverted, info, deleted)?,
                 };
                 if documents > 0 {
                     *found.entry(word.to_owned()).or_default() += documents;

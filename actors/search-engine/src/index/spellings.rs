@@ -40,7 +40,7 @@ pub(super) struct WantedSpellings<'q> {
 }
 
 impl<'q> WantedSpellings<'q> {
-    pub(super) fn of(query: &'q ParsedQuery) -> Self {
+    pub(super) fn from_query(query: &'q ParsedQuery) -> Self {
         let names = query.names().iter().filter(|name| !name.is_owner);
         let names = names.map(|name| name.surface.as_str());
         let mut written: Vec<&str> = names
@@ -104,7 +104,7 @@ mod tests {
             ("$PageCache", "PageCache", Spelling::Other),
         ] {
             let query = parse(&SearchRequest::for_text(query)).expect("parses");
-            let wanted = WantedSpellings::of(&query);
+            let wanted = WantedSpellings::from_query(&query);
             assert_eq!(wanted.spelling(defined), expected, "{defined}");
         }
     }

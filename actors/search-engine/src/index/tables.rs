@@ -57,13 +57,13 @@ impl WordTable {
     /// The terms of a key.
     #[inline]
     pub(super) fn find(&self, key: u128) -> Option<TermList> {
-        let slot = self.place(key);
+        let slot = self.find_slot(key);
         (self.keys[slot] == key).then(|| self.lists[slot])
     }
 
     /// The slot of a key, or the free slot it would take.
     #[inline]
-    fn place(&self, key: u128) -> usize {
+    fn find_slot(&self, key: u128) -> usize {
         let mut slot = self.slot(key);
         while self.keys[slot] != key && self.keys[slot] != 0 {
             slot = (slot + 1) & (self.keys.len() - 1);
@@ -75,7 +75,7 @@ impl WordTable {
         if self.used * 3 >= self.keys.len() * 2 {
             self.grow();
         }
-        let slot = self.place(key);
+        let slot = self.find_slot(key);
         self.keys[slot] = key;
         self.lists[slot] = list;
         self.used += 1;
@@ -87,7 +87,7 @@ impl WordTable {
         let lists = std::mem::replace(&mut self.lists, vec![TermList(0); slots]);
         for (key, list) in keys.into_iter().zip(lists) {
             if key != 0 {
-                let slot = self.place(key);
+                let slot = self.find_slot(key);
                 self.keys[slot] = key;
                 self.lists[slot] = list;
             }

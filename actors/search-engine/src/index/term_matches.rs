@@ -113,7 +113,7 @@ impl<'q> TermMatches<'q> {
         let counting = counting.filter(|(_, share)| **share > 0.0);
         Self {
             query,
-            pairs: LetterPairs::of(counting.map(|(term, _)| term.text.as_str())),
+            pairs: LetterPairs::from_terms(counting.map(|(term, _)| term.text.as_str())),
             shares,
             known: FxHashMap::default(),
             matched: vec![Vec::new()],

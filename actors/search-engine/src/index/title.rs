@@ -61,9 +61,10 @@ pub(super) fn search(
                 continue;
             };
             let max_doc = view.reader.max_doc();
-            let matching = Matching::of(condition, max_doc, view.deleted.as_deref(), |leaf| {
-                titles.leaf(leaf, scope.name(source as u32))
-            })?;
+            let matching =
+                Matching::evaluate(condition, max_doc, view.deleted.as_deref(), |leaf| {
+                    titles.leaf(leaf, scope.name(source as u32))
+                })?;
             outcome.certain[source] += matching.certain();
             outcome.open[source] += matching.open();
             for document in matching.whole.upper.iter() {
@@ -87,9 +88,9 @@ impl Titles<'_> {
     fn scores(&self) -> Result<Vec<f32>, IndexError> {
         let max_doc = self.view.reader.max_doc();
         let mut scores = vec![0.0_f32; max_doc as usize];
-        self.raise_fuzzy(&mut scores)?;
-        self.raise_all_words(&mut scores)?;
-        self.raise_lines(&mut scores)?;
+        self.boost_fuzzy(&mut scores)?;
+        self.boost_all_words(&mut scores)?;
+        self.boost_lines(&mut scores)?;
         Ok(scores)
     }
 
@@ -101,7 +102,7 @@ impl Titles<'_> {
                 let word = &self.query.words()[*word];
                 let mut set = self.documents_with_word(word.whole, &word.parts)?;
                 set.insert_all(&self.alike(&self.query.terms()[word.whole].text)?);
-                Bounds::known(set)
+                Bounds::exact(set)
             }
             Condition::Phrase(phrase) => {
                 let mut all = Bitmap::full(max_doc);
@@ -122,20 +123,20 @@ impl Titles<'_> {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
                 add_beginning(&self.view.title, start, |_| true, usize::MAX, &mut set)?;
-                Bounds::known(set)
+                Bounds::exact(set)
             }
             Condition::Filter(filter) => {
                 let filter = &self.query.filters()[*filter];
                 filter_documents(self.snapshot, self.view, source, self.query, filter)?
             }
             Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
-                Bounds::known(Bitmap::new(max_doc))
+                Bounds::exact(Bitmap::new(max_doc))
             }
         })
     }
 
     /// The share of a title of `length` words that `words` words make up, below 1.
-    fn share(&self, document: DocId, words: usize) -> f32 {
+    fn title_fraction(&self, document: DocId, words: usize) -> f32 {
         let norms = self
             .view
             .reader
@@ -157,7 +158,7 @@ impl Titles<'_> {
             .collect()
     }
 
-    fn raise_all_words(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+    fn boost_all_words(&self, scores: &mut [f32]) -> Result<(), IndexError> {
         let words = self.words();
         let Some((first, rest)) = words.split_first() else {
             return Ok(());
@@ -167,13 +168,13 @@ impl Titles<'_> {
             all.intersect(&self.documents_with_word(word.whole, &word.parts)?);
         }
         for document in all.iter() {
-            scores[document as usize] = ALL_WORDS + self.share(document, words.len());
+            scores[document as usize] = ALL_WORDS + self.title_fraction(document, words.len());
         }
         Ok(())
     }
 
     /// Exact and prefix matches of the title as one line, however many there are.
-    fn raise_lines(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+    fn boost_lines(&self, scores: &mut [f32]) -> Result<(), IndexError> {
         let line = self.query.title_line();
         if line.is_empty() {
             return Ok(());
@@ -194,7 +195,7 @@ impl Titles<'_> {
     }
 
     /// Titles with words that are spelt alike: the share of the query's words found.
-    fn raise_fuzzy(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+    fn boost_fuzzy(&self, scores: &mut [f32]) -> Result<(), IndexError> {
         let words = self.words();
         let share = 0.99 / words.len().max(1) as f32;
         for word in words {

@@ -92,7 +92,7 @@ impl<'v> Verifier<'v> {
     ) -> Self {
         let title_finder = |filter: &search_core::query::Filter| {
             (filter.field == Field::Title && filter.is_phrase)
-                .then(|| PhraseFinder::of_text(&filter.value))
+                .then(|| PhraseFinder::from_text(&filter.value))
         };
         Self {
             finders: (0..query.phrases().len())
@@ -137,7 +137,7 @@ impl<'v> Verifier<'v> {
 
     /// Whether a document meets the condition, by what the index says (`known`) and its text; open
     /// where time was up before the text was looked through.
-    pub(super) fn holds(
+    pub(super) fn is_match(
         &mut self,
         candidate: &Candidate,
         record: &DocumentRecord,
@@ -148,7 +148,7 @@ impl<'v> Verifier<'v> {
         };
         self.documents += 1;
         let mut text: Option<Option<String>> = None;
-        let truth = condition.holds(&mut |leaf| {
+        let truth = condition.evaluate(&mut |leaf| {
             Ok::<_, IndexError>(match (known(leaf)?, leaf) {
                 (MatchState::Undecided, Condition::Phrase(phrase)) => self
                     .has_phrase(*phrase, candidate, record, &mut text)
@@ -321,7 +321,7 @@ mod tests {
                 segment: 0,
                 document: 0,
             };
-            let found = verifier.holds(&candidate, &record, &mut known);
+            let found = verifier.is_match(&candidate, &record, &mut known);
             assert_eq!(found.expect("it is read"), expected, "{lines_before}");
             assert!(verifier.was_late());
         }

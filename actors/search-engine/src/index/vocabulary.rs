@@ -82,11 +82,11 @@ impl Vocabulary {
             stop_end: 0,
         };
         for word in DEFINING_WORDS {
-            vocabulary.look_up(word, 0, word.len());
+            vocabulary.find_terms(word, 0, word.len());
         }
         debug_assert_eq!(vocabulary.len(), DEFINING_WORDS.len());
         for word in stop_words() {
-            vocabulary.look_up(word, 0, word.len());
+            vocabulary.find_terms(word, 0, word.len());
         }
         vocabulary.stop_end = vocabulary.len() as TermId;
         vocabulary
@@ -160,7 +160,8 @@ impl Vocabulary {
                 filled += 1;
             }
             for (word, list) in &batch[..filled] {
-                let list = list.unwrap_or_else(|| self.look_up(text, word.start, word.text.len()));
+                let list =
+                    list.unwrap_or_else(|| self.find_terms(text, word.start, word.text.len()));
                 each(self, word, list);
             }
             if filled < BATCH {
@@ -179,7 +180,7 @@ impl Vocabulary {
     }
 
     /// The terms of the raw word `text[start..start + length]`.
-    pub(super) fn look_up(&mut self, text: &str, start: usize, length: usize) -> TermList {
+    pub(super) fn find_terms(&mut self, text: &str, start: usize, length: usize) -> TermList {
         let key = self.key(text, start, length);
         match self.words.find(key) {
             Some(list) => list,
@@ -220,7 +221,7 @@ impl Vocabulary {
         if folded.len() <= MAX_WORD_BYTES {
             ids.push(self.terms.intern(Namespace::Text, &folded));
             for part in parts {
-                let list = self.look_up(word, part.start, part.len());
+                let list = self.find_terms(word, part.start, part.len());
                 ids.extend(self.ids(&list).0.first());
             }
         }
@@ -323,7 +324,7 @@ mod tests {
     fn words_that_define_are_told_from_others() {
         let mut vocabulary = Vocabulary::new();
         let mut is_defining =
-            |word: &str| Vocabulary::is_defining(vocabulary.look_up(word, 0, word.len()));
+            |word: &str| Vocabulary::is_defining(vocabulary.find_terms(word, 0, word.len()));
         assert!(is_defining("def") && is_defining("struct"));
         assert!(!is_defining("functions") && !is_defining("define") && !is_defining("get_class"));
     }

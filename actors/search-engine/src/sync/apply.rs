@@ -226,7 +226,7 @@ pub fn apply<S: IndexSink>(
         writer.report.removed += 1;
     }
     if plan.files() < options.min_files_for_two_threads {
-        writer.one_thread(root, plan, options)?;
+        writer.apply_sequentially(root, plan, options)?;
     } else {
         writer.two_threads(root, plan, options)?;
     }
@@ -242,7 +242,7 @@ struct Writer<'s, S, P> {
 }
 
 impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
-    fn one_thread(
+    fn apply_sequentially(
         &mut self,
         root: &dyn SourceFiles,
         plan: Plan,
@@ -405,14 +405,19 @@ fn found(
     Ok(ScannedFile {
         document,
         version,
-        kept: kept(file.known, read.size, read.mtime_ns, hash),
+        kept: refreshed_record(file.known, read.size, read.mtime_ns, hash),
     })
 }
 
 /// A record whose file was racy when it was read holds once the file turns out to be the same. It
 /// is not written again: a restart alone would write documents. The price is one look at the file's
 /// hash in each comparison.
-fn kept(known: Option<KnownFile>, size: u64, mtime_ns: i64, hash: [u8; 16]) -> ReusablePart {
+fn refreshed_record(
+    known: Option<KnownFile>,
+    size: u64,
+    mtime_ns: i64,
+    hash: [u8; 16],
+) -> ReusablePart {
     let Some(known) = known.filter(|known| known.hash == hash) else {
         return ReusablePart::Nothing;
     };

@@ -24,7 +24,7 @@ pub trait KnownFiles {
     ///
     /// # Errors
     /// The index cannot be read.
-    fn rest(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Self::Error>;
+    fn remaining(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Self::Error>;
 
     /// Whether any lies below a folder; the empty key is the root.
     ///
@@ -40,7 +40,7 @@ impl KnownFiles for FxHashMap<String, KnownFile> {
         Ok(self.remove(key))
     }
 
-    fn rest(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Infallible> {
+    fn remaining(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Infallible> {
         let mut keys: Vec<String> = self.keys().filter(|key| wanted(key)).cloned().collect();
         keys.sort_unstable();
         Ok(keys)
@@ -68,7 +68,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn begin(known: &'k mut K, mounts: &BTreeSet<String>) -> Result<Self, K::Error> {
+    pub fn new(known: &'k mut K, mounts: &BTreeSet<String>) -> Result<Self, K::Error> {
         let mut empty_mounts = Vec::new();
         for mount in mounts {
             if known.any_below(mount)? {
@@ -87,7 +87,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn see(&mut self, item: WalkItem) -> Result<(), K::Error> {
+    pub fn compare_item(&mut self, item: WalkItem) -> Result<(), K::Error> {
         let facts = match item {
             WalkItem::File(facts) => facts,
             WalkItem::Skipped(skipped) => return self.skip(skipped),
@@ -126,13 +126,13 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
         self.plan.unmounted = lost.filter(|mount| !mounts.contains(mount)).collect();
         self.unlisted.extend(self.plan.unmounted.iter().cloned());
         let unlisted = self.unlisted;
-        self.plan.remove = self.known.rest(|key| !lies_in(key, &unlisted))?;
+        self.plan.remove = self.known.remaining(|key| !is_within(key, &unlisted))?;
         Ok(self.plan)
     }
 }
 
 /// Whether a key is one of `folders` or lies below one; the root is the empty key.
-fn lies_in(key: &str, folders: &BTreeSet<String>) -> bool {
+fn is_within(key: &str, folders: &BTreeSet<String>) -> bool {
     let mut above = key.match_indices('/').map(|(end, _)| &key[..end]);
     !folders.is_empty()
         && (folders.contains("")
@@ -162,10 +162,10 @@ impl Plan {
         walked: WalkedDirectory,
         mounts: &BTreeSet<String>,
     ) -> Self {
-        let Ok(mut comparison) = Comparison::begin(&mut known, mounts);
+        let Ok(mut comparison) = Comparison::new(&mut known, mounts);
         let files = walked.files.into_iter().map(WalkItem::File);
         for item in files.chain(walked.skipped.into_iter().map(WalkItem::Skipped)) {
-            let Ok(()) = comparison.see(item);
+            let Ok(()) = comparison.compare_item(item);
         }
         let Ok(plan) = comparison.finish(&walked.mounts);
         plan

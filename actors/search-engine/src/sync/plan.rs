@@ -80,7 +80,7 @@ impl Plan {
     /// The work that a batch of a watch asks for: everything named is read, whatever its size and
     /// time. `known` gives the indexed version of a key, `below` all indexed keys below a folder.
     #[must_use]
-    pub fn of_changes(
+    pub fn from_changes(
         batch: &crate::watch::ChangeBatch,
         known: impl Fn(&str) -> Option<KnownFile>,
         below: impl Fn(&str) -> Vec<String>,
@@ -261,7 +261,7 @@ mod tests {
                 .cloned()
                 .collect()
         };
-        let plan = Plan::of_changes(&batch, |key| indexed.get(key).copied(), below);
+        let plan = Plan::from_changes(&batch, |key| indexed.get(key).copied(), below);
         assert_eq!(
             (keys(&plan.update), plan.add.len()),
             (vec!["d/new", "old"], 0)
@@ -283,7 +283,7 @@ mod tests {
         let mut merged = batch(&[], &["d"]);
         merged.merge(batch(&["d"], &[]));
         let below = |_: &str| vec!["d/a".to_owned(), "d/b".to_owned()];
-        let plan = Plan::of_changes(&merged, |_| None, below);
+        let plan = Plan::from_changes(&merged, |_| None, below);
         assert_eq!(
             (keys(&plan.add), plan.remove),
             (vec!["d"], vec!["d/a".to_owned(), "d/b".to_owned()])

@@ -53,10 +53,10 @@ impl Admission {
     /// With what git tracks in the work tree that the root lies in; others are
     /// [entered](Self::enter) as they are met.
     pub(crate) fn new(root: &RootDirectory) -> Self {
-        Self::by_rules(root, &super::rules::walk_rules(root))
+        Self::from_rules(root, &super::rules::walk_rules(root))
     }
 
-    pub(super) fn by_rules(root: &RootDirectory, rules: &WalkRules) -> Self {
+    pub(super) fn from_rules(root: &RootDirectory, rules: &WalkRules) -> Self {
         let matcher = |builder: &WalkBuilder| builder.build_matchers().remove(0);
         let (mut all, mut own) = (rules.builder.clone(), rules.builder.clone());
         all.hidden(root.hidden_files() != HiddenFiles::All);
@@ -73,13 +73,13 @@ impl Admission {
             secrets: BTreeSet::new(),
         };
         if let Some(folder) = super::rules::work_tree_of(root.path()) {
-            admission.enter(folder);
+            admission.load_tracked(folder);
         }
         admission
     }
 
     /// Notes what git tracks in a folder, if that is a work tree.
-    pub(crate) fn enter(&mut self, folder: &Path) {
+    pub(crate) fn load_tracked(&mut self, folder: &Path) {
         let Some(index) = TrackedFiles::load(folder) else {
             return;
         };
@@ -101,11 +101,11 @@ impl Admission {
         let below = folder.strip_prefix(&self.root).map(Path::to_owned);
         let above = self.root.strip_prefix(&folder).map(Path::to_owned);
         let read = index.visit_all(|path| match (&below, &above) {
-            (Ok(below), _) if below.as_os_str().is_empty() => self.note(path),
-            (Ok(below), _) => self.note(&below.join(path)),
+            (Ok(below), _) if below.as_os_str().is_empty() => self.record_tracked(path),
+            (Ok(below), _) => self.record_tracked(&below.join(path)),
             (_, Ok(above)) => {
                 if let Ok(path) = path.strip_prefix(above) {
-                    self.note(path);
+                    self.record_tracked(path);
                 }
             }
             _ => {}
@@ -122,7 +122,7 @@ impl Admission {
     }
 
     /// Notes a file that git tracks, if the rules hide it.
-    fn note(&mut self, path: &Path) {
+    fn record_tracked(&mut self, path: &Path) {
         let is_hidden = has_hidden(path);
         if !is_hidden && !self.follows_gitignore || is_of_git(path) {
             return;
@@ -193,14 +193,14 @@ impl Admission {
     }
 
     /// Whether a path lies in a folder that git keeps for a work tree.
-    pub(crate) fn lies_in_git(&self, path: &Path) -> bool {
+    pub(crate) fn is_in_git(&self, path: &Path) -> bool {
         let mut trees = self.trees.iter();
         trees.any(|tree| path.parent() == Some(tree.index.git_folder()))
     }
 
     /// Whether a path is a file in which git says what it tracks.
     pub(crate) fn is_index(&self, path: &Path) -> bool {
-        path.file_name() == Some(OsStr::new(TrackedFiles::INDEX)) && self.lies_in_git(path)
+        path.file_name() == Some(OsStr::new(TrackedFiles::INDEX)) && self.is_in_git(path)
     }
 
     /// Reads again what git tracks.

@@ -107,8 +107,8 @@ impl RootDirectory {
     /// are left out. What git tracks all the same comes last. `.git` itself is never seen.
     #[must_use]
     pub fn walk<'a>(&'a self, options: &'a WalkOptions) -> Walk<'a> {
-        let (mut builder, met) = self.begin_walk();
-        self.note_hidden(self.path(), &met);
+        let (mut builder, met) = self.start_walk();
+        self.record_hidden(self.path(), &met);
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
         let (guard, noted) = (self.clone(), Arc::clone(&met));
         let filter = options.filter.clone();
@@ -123,11 +123,11 @@ impl RootDirectory {
         }
     }
 
-    fn begin_walk(&self) -> (ignore::WalkBuilder, Arc<Mutex<DirectoriesSeen>>) {
+    fn start_walk(&self) -> (ignore::WalkBuilder, Arc<Mutex<DirectoriesSeen>>) {
         let rules = rules::walk_rules(self);
         let mut met = DirectoriesSeen {
             follows_gitignore: rules.follows_gitignore,
-            admission: Admission::by_rules(self, &rules),
+            admission: Admission::from_rules(self, &rules),
             refused: Vec::new(),
             mounts: BTreeSet::new(),
         };
@@ -139,7 +139,7 @@ impl RootDirectory {
 
     /// The folder itself and all folders below it whose changes matter, and what is seen of them.
     pub(crate) fn survey(&self, filter: &FileFilter) -> (Vec<PathBuf>, Admission) {
-        let (mut builder, met) = self.begin_walk();
+        let (mut builder, met) = self.start_walk();
         let (guard, noted, wanted) = (self.clone(), Arc::clone(&met), filter.clone());
         builder.filter_entry(move |entry| {
             let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -182,7 +182,7 @@ impl RootDirectory {
             return false;
         }
         // What is gone meanwhile is told by whoever opens it.
-        let Some(found) = mount::look(entry.path()) else {
+        let Some(found) = mount::find_mount(entry.path()) else {
             return true;
         };
         if self.is_pseudo_at(entry.path(), &found) {
@@ -190,8 +190,8 @@ impl RootDirectory {
             met.lock().refused.push(skipped);
             return false;
         }
-        met.lock().admission.enter(entry.path());
-        self.note_hidden(entry.path(), met);
+        met.lock().admission.load_tracked(entry.path());
+        self.record_hidden(entry.path(), met);
         if found.is_mount {
             met.lock().mounts.extend(self.key_of(entry.path()));
         }
@@ -234,7 +234,7 @@ impl RootDirectory {
 
     /// Notes a folder whose own `.gitignore` hides all of it, unless git tracks all of it. It is
     /// still entered: `.ignore` files may bring something back.
-    fn note_hidden(&self, folder: &Path, met: &Mutex<DirectoriesSeen>) {
+    fn record_hidden(&self, folder: &Path, met: &Mutex<DirectoriesSeen>) {
         let mut met = met.lock();
         let is_tracked = |entry: std::fs::DirEntry| {
             let path = entry.path();
@@ -295,7 +295,7 @@ impl Walk<'_> {
 
     fn file(&self, path: &Path, data: Result<Metadata, ignore::Error>) -> WalkItem {
         let key = self.root.key_of(path).unwrap_or_default();
-        let data = data.map_err(|error| SkipReason::of_walk_error(&error));
+        let data = data.map_err(|error| SkipReason::from_walk_error(&error));
         let data = data.and_then(|data| match data {
             data if data.len() > self.options.max_file_bytes => Err(SkipReason::TooLarge),
             data if !read::may_read(path, &data) => Err(SkipReason::Unreadable),
@@ -349,7 +349,7 @@ impl Walk<'_> {
             .unwrap_or_default();
         WalkItem::Skipped(SkippedPath {
             key,
-            reason: SkipReason::of_walk_error(error),
+            reason: SkipReason::from_walk_error(error),
         })
     }
 }

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 
 /// Whether a file system is mounted at the folder, and the device that its files lie on; `None`
 /// where it is not there.
-pub(super) fn look(folder: &Path) -> Option<MountPoint> {
+pub(super) fn find_mount(folder: &Path) -> Option<MountPoint> {
     let data = statx(
         CWD,
         folder,

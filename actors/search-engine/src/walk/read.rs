@@ -71,7 +71,7 @@ impl RootDirectory {
                 });
             }
             before = after;
-            std::io::Seek::rewind(&mut file).map_err(|error| SkipReason::of_io_error(&error))?;
+            std::io::Seek::rewind(&mut file).map_err(|error| SkipReason::from_io_error(&error))?;
         }
         unreachable!("the last attempt returns")
     }
@@ -84,7 +84,7 @@ impl RootDirectory {
         let path = self.path_of(key).ok_or(SkipReason::Vanished)?;
         let data = path
             .symlink_metadata()
-            .map_err(|error| SkipReason::of_io_error(&error))?;
+            .map_err(|error| SkipReason::from_io_error(&error))?;
         if data.is_symlink() {
             return Err(self.link_reason(&path));
         }
@@ -104,7 +104,7 @@ impl RootDirectory {
 fn regular(file: &File) -> Result<Metadata, SkipReason> {
     let data = file
         .metadata()
-        .map_err(|error| SkipReason::of_io_error(&error))?;
+        .map_err(|error| SkipReason::from_io_error(&error))?;
     data.is_file()
         .then_some(data)
         .ok_or(SkipReason::NotARegularFile)
@@ -124,7 +124,7 @@ fn read_once(
         .unwrap_or(usize::MAX)
         .saturating_add(1);
     let mut bytes = Vec::with_capacity(room);
-    let failed = |error: std::io::Error| SkipReason::of_io_error(&error);
+    let failed = |error: std::io::Error| SkipReason::from_io_error(&error);
     file.by_ref()
         .take(PROBE_BYTES as u64)
         .read_to_end(&mut bytes)

@@ -171,7 +171,7 @@ impl RootDirectory {
     /// The reason to skip the file.
     pub fn open_file(&self, key: &str) -> Result<File, SkipReason> {
         let path = self.path_of(key).ok_or(SkipReason::Vanished)?;
-        open_without_links(&path).map_err(|errno| SkipReason::of_io_error(&errno.into()))
+        open_without_links(&path).map_err(|errno| SkipReason::from_io_error(&errno.into()))
     }
 
     /// Where a symbolic link leads.
@@ -199,7 +199,7 @@ impl RootDirectory {
 
     /// Whether a folder below the root is a mount of a pseudo file system.
     pub(crate) fn is_pseudo_mount(&self, folder: &Path) -> bool {
-        mount::look(folder).is_some_and(|found| self.is_pseudo_at(folder, &found))
+        mount::find_mount(folder).is_some_and(|found| self.is_pseudo_at(folder, &found))
     }
 
     pub(super) fn is_pseudo_at(&self, folder: &Path, found: &MountPoint) -> bool {
@@ -214,7 +214,7 @@ impl RootDirectory {
             "" => Some(self.path.clone()),
             key => self.path_of(key),
         };
-        let found = folder.and_then(|folder| mount::look(&folder));
+        let found = folder.and_then(|folder| mount::find_mount(&folder));
         found.is_some_and(|found| found.is_mount)
     }
 

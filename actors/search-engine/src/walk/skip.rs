@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::lack::is_lack;
+use crate::shortage::is_lack;
 
 /// Why a path was not indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,12 +132,12 @@ impl SkipReason {
 
     /// The reason of this name.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
 
     /// The reason behind a failed system call on a path.
-    pub(crate) fn of_io_error(error: &io::Error) -> Self {
+    pub(crate) fn from_io_error(error: &io::Error) -> Self {
         if is_lack(error) {
             return Self::NoResources;
         }
@@ -155,11 +155,13 @@ impl SkipReason {
         }
     }
 
-    pub(crate) fn of_walk_error(error: &ignore::Error) -> Self {
+    pub(crate) fn from_walk_error(error: &ignore::Error) -> Self {
         if matches!(error, ignore::Error::Loop { .. }) {
             return Self::SymlinkLoop;
         }
-        error.io_error().map_or(Self::Unreadable, Self::of_io_error)
+        error
+            .io_error()
+            .map_or(Self::Unreadable, Self::from_io_error)
     }
 }
 
@@ -190,7 +192,7 @@ impl SkipCounts {
 
     /// How many were skipped for this reason.
     #[must_use]
-    pub fn of(&self, reason: SkipReason) -> u64 {
+    pub fn get(&self, reason: SkipReason) -> u64 {
         self.0.get(&reason).copied().unwrap_or_default()
     }
 
@@ -230,7 +232,7 @@ mod tests {
             .collect();
         assert_eq!(names.len(), SkipReason::ALL.len());
         for reason in SkipReason::ALL {
-            assert_eq!(SkipReason::of_name(reason.as_str()), Some(reason));
+            assert_eq!(SkipReason::from_name(reason.as_str()), Some(reason));
         }
     }
 
@@ -240,7 +242,7 @@ mod tests {
         for reason in [SkipReason::Binary, SkipReason::Empty, SkipReason::Binary] {
             counts.add(reason);
         }
-        assert_eq!((counts.of(SkipReason::Binary), counts.total()), (2, 3));
+        assert_eq!((counts.get(SkipReason::Binary), counts.total()), (2, 3));
         assert_eq!(
             counts.iter().collect::<Vec<_>>(),
             [("binary", 2), ("empty", 1)]

@@ -79,10 +79,10 @@ impl ChangeBatch {
         // A file may have taken the place of a folder: both are told.
         self.changed.extend(later.changed);
         self.left_out.extend(later.left_out);
-        self.ask(later.rescan);
+        self.request_rescan(later.rescan);
         self.noticed = self.noticed.or(later.noticed);
         if self.changed.len() + self.removed.len() > MAX_BATCH {
-            self.ask(Some(RescanReason::Overflow));
+            self.request_rescan(Some(RescanReason::Overflow));
         }
         if self.must_compare() {
             self.changed.clear();
@@ -92,7 +92,7 @@ impl ChangeBatch {
     }
 
     /// The first reason stays, unless it can wait.
-    fn ask(&mut self, reason: Option<RescanReason>) {
+    fn request_rescan(&mut self, reason: Option<RescanReason>) {
         if !self.must_compare() {
             self.rescan = reason.or(self.rescan);
         }

@@ -47,7 +47,7 @@ impl WatchedDirectories {
     /// Watches a folder that was met; one that is gone or closed to us is passed over. Says whether
     /// it is another than was watched under this name, or the first: the kernel numbers folders,
     /// not names.
-    pub(super) fn enter(&mut self, folder: &Path) -> Result<bool, PollingReason> {
+    pub(super) fn watch_directory(&mut self, folder: &Path) -> Result<bool, PollingReason> {
         let before = self.watched.get(folder).copied();
         if before.is_none() && self.watched.len() >= self.max_directories {
             return Err(PollingReason::TooManyDirectories);
@@ -59,7 +59,7 @@ impl WatchedDirectories {
             return Ok(false);
         }
         // What lay below the other one is not here.
-        self.forget(folder);
+        self.remove(folder);
         self.watched.insert(folder.to_owned(), number);
         Ok(true)
     }
@@ -84,7 +84,7 @@ impl WatchedDirectories {
     }
 
     /// Forgets a folder that is gone and all below it; the kernel has dropped their watches.
-    pub(super) fn forget(&mut self, folder: &Path) {
+    pub(super) fn remove(&mut self, folder: &Path) {
         let below = |(path, _): &(&PathBuf, &i32)| path.starts_with(folder);
         let gone: Vec<PathBuf> = self
             .watched

@@ -97,7 +97,7 @@ impl Pending {
         }
     }
 
-    pub(super) fn note(&mut self, path: &Path, change: Change, now: Instant) {
+    pub(super) fn record(&mut self, path: &Path, change: Change, now: Instant) {
         if let Some(entry) = self.entries.get_mut(path) {
             entry.last = now;
             if change == Change::Settled {
@@ -230,7 +230,7 @@ mod tests {
         let mut reported = Vec::new();
         for now in 0..=until {
             for (_, path, change) in events.iter().filter(|(at, ..)| *at == now) {
-                pending.note(Path::new(path), *change, start + ms(now));
+                pending.record(Path::new(path), *change, start + ms(now));
             }
             let (paths, _) = pending.take_due(start + ms(now));
             if !paths.is_empty() {
@@ -295,7 +295,7 @@ mod tests {
         for now in (0..end + 400_000).step_by(10) {
             let at = start + ms(now);
             if now < end && now % step == 0 {
-                pending.note(Path::new("log"), Change::Settled, at);
+                pending.record(Path::new("log"), Change::Settled, at);
             }
             let (paths, _) = pending.take_due(at);
             looks.extend(paths.iter().map(|_| now / 1_000));
@@ -328,15 +328,15 @@ mod tests {
         let start = Instant::now();
         let mut pending = Pending::new(ms(3), ms(40), ms(1_000));
         for now in (0..60_000).step_by(250) {
-            pending.note(Path::new("log"), Change::Settled, start + ms(now));
+            pending.record(Path::new("log"), Change::Settled, start + ms(now));
             pending.take_due(start + ms(now + 3));
         }
         let told = pending.take_turned_busy();
         assert_eq!(told.len(), 1, "told once: {told:?}");
         assert_eq!(pending.busy(start + ms(60_000)), 1);
         // Another file does not wait for it, and does not take it along.
-        pending.note(Path::new("log"), Change::Settled, start + ms(60_000));
-        pending.note(Path::new("note"), Change::Settled, start + ms(60_000));
+        pending.record(Path::new("log"), Change::Settled, start + ms(60_000));
+        pending.record(Path::new("note"), Change::Settled, start + ms(60_000));
         let (paths, _) = pending.take_due(start + ms(60_003));
         assert_eq!(paths, [PathBuf::from("note")]);
         // After a long silence it is a file like any other.
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(pending.take_due(later).0, [PathBuf::from("log")]);
         let after = later + ms(700_000);
         assert_eq!(pending.busy(after), 0);
-        pending.note(Path::new("log"), Change::Settled, after);
+        pending.record(Path::new("log"), Change::Settled, after);
         assert_eq!(pending.take_due(after + ms(3)).0, [PathBuf::from("log")]);
     }
 
@@ -352,8 +352,8 @@ mod tests {
     fn the_first_notice_is_told() {
         let start = Instant::now();
         let mut pending = Pending::new(ms(3), ms(40), ms(100));
-        pending.note(Path::new("a"), Change::Ongoing, start);
-        pending.note(Path::new("b"), Change::Settled, start + ms(1));
+        pending.record(Path::new("a"), Change::Ongoing, start);
+        pending.record(Path::new("b"), Change::Settled, start + ms(1));
         assert_eq!(
             pending.take_due(start + ms(4)),
             (vec![PathBuf::from("b")], Some(start + ms(1)))

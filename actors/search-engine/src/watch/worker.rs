@@ -158,10 +158,10 @@ impl Worker {
             self.rescan(RescanReason::Unmounted);
             return;
         }
-        self.note(&event.path, event.change, Instant::now());
+        self.record_change(&event.path, event.change, Instant::now());
     }
 
-    fn note(&mut self, path: &Path, change: Change, now: Instant) {
+    fn record_change(&mut self, path: &Path, change: Change, now: Instant) {
         if path == self.root.path() {
             // Its own attributes change often; it matters that it is gone, or another folder.
             let folders = self.folders.as_ref();
@@ -171,18 +171,18 @@ impl Worker {
             }
             return;
         }
-        if self.admission.lies_in_git(path) {
+        if self.admission.is_in_git(path) {
             // All else there says nothing of files.
             if self.admission.is_index(path) {
-                self.pending.note(path, change, now);
+                self.pending.record(path, change, now);
             }
         } else if changes_rules(path) {
             // Waits like any change, so that many of them cause one rescan.
-            self.pending.note(path, change, now);
+            self.pending.record(path, change, now);
         } else if let Ok(relative) = path.strip_prefix(self.root.path())
             && self.admission.is_admitted(relative, false)
         {
-            self.pending.note(path, change, now);
+            self.pending.record(path, change, now);
         }
     }
 
@@ -210,7 +210,7 @@ impl Worker {
     }
 
     /// Says which files change without end.
-    fn tell_busy(&mut self, now: Instant) {
+    fn report_busy(&mut self, now: Instant) {
         for (path, pause) in self.pending.take_turned_busy() {
             let (file, pause_s) = (path.display(), pause.as_secs());
             tracing::info!(
@@ -225,7 +225,7 @@ impl Worker {
     fn flush(&mut self) {
         let now = Instant::now();
         let (mut paths, noticed) = self.pending.take_due(now);
-        self.tell_busy(now);
+        self.report_busy(now);
         if paths.is_empty() {
             return;
         }
@@ -294,13 +294,13 @@ impl Worker {
         match kind {
             Ok(kind) if kind.is_dir() => {
                 let was_directory = self.is_watched(path);
-                let is_another = self.enter(path, more)?;
+                let is_another = self.watch(path, more)?;
                 if is_another && (was_directory || is_wanted) {
                     batch.replaced(key);
                 }
             }
             Ok(kind) if kind.is_file() => {
-                if self.forget(path) {
+                if self.remove_watches(path) {
                     batch.removed.insert(key.clone());
                 }
                 if is_wanted && self.is_admitted(path, false) {
@@ -309,7 +309,7 @@ impl Worker {
             }
             // Gone, or no file any more.
             kind => {
-                if self.forget(path) || is_wanted {
+                if self.remove_watches(path) || is_wanted {
                     batch.removed.insert(key.clone());
                 }
                 if let Ok(kind) = kind
@@ -329,10 +329,10 @@ impl Worker {
     }
 
     /// Ends the watches of what was a folder; says whether it was one.
-    fn forget(&mut self, folder: &Path) -> bool {
+    fn remove_watches(&mut self, folder: &Path) -> bool {
         let was_directory = self.is_watched(folder);
         if let Some(folders) = self.folders.as_mut().filter(|_| was_directory) {
-            folders.forget(folder);
+            folders.remove(folder);
         }
         was_directory
     }
@@ -340,7 +340,7 @@ impl Worker {
     /// Watches a folder that has appeared, or has taken the place of another, and lists what it
     /// holds: that was there before the watch. Says whether it has: what was known under its name
     /// was of something else.
-    fn enter(&mut self, folder: &Path, found: &mut Vec<PathBuf>) -> Result<bool, PollingReason> {
+    fn watch(&mut self, folder: &Path, found: &mut Vec<PathBuf>) -> Result<bool, PollingReason> {
         let is_excluded = self
             .root
             .relative(folder)
@@ -350,7 +350,7 @@ impl Worker {
         let Some(folders) = self.folders.as_mut().filter(|_| admitted) else {
             return Ok(false);
         };
-        if !folders.enter(folder)? {
+        if !folders.watch_directory(folder)? {
             return Ok(false);
         }
         // What cannot be listed is not gone.
@@ -389,14 +389,14 @@ impl Worker {
         let (surveyed, admission) = self.root.survey(&self.options.filter);
         self.admission = admission;
         match folders.replace(&surveyed) {
-            Ok(()) => self.meet_made_since(began, &surveyed),
+            Ok(()) => self.scan_made_since(began, &surveyed),
             Err(reason) => self.fall_back(reason),
         }
     }
 
     /// Looks for folders that were made in others after these were listed and before they were
     /// watched: nobody has told of them.
-    fn meet_made_since(&mut self, began: SystemTime, watched: &[PathBuf]) {
+    fn scan_made_since(&mut self, began: SystemTime, watched: &[PathBuf]) {
         let now = Instant::now();
         for folder in watched {
             let changed = folder.metadata().and_then(|data| data.modified());
@@ -408,7 +408,7 @@ impl Worker {
                 let is_directory = kind.is_ok_and(|kind| kind.is_dir());
                 // Rules have just been read.
                 if is_directory && !changes_rules(&path) && !self.is_watched(&path) {
-                    self.note(&path, Change::Settled, now);
+                    self.record_change(&path, Change::Settled, now);
                 }
             }
         }
@@ -449,7 +449,7 @@ impl Worker {
         }
         self.admission = admission;
         self.folders = Some(folders);
-        self.meet_made_since(began, &surveyed);
+        self.scan_made_since(began, &surveyed);
         let is_remote = self.root.is_remote();
         let mode = match is_remote {
             true => WatchMode::EventsAndPolling,

@@ -144,7 +144,7 @@ proptest! {
                     documents.remove(&format!("k{key:02}"));
                 }
                 Step::Commit => drop(commit(&mut index)),
-                Step::BeginMerge => merging.extend(index.begin_merge().expect("begins")),
+                Step::BeginMerge => merging.extend(index.start_merge().expect("begins")),
                 Step::TakeMerged => {
                     for merge in merging.drain(..) {
                         // A segment may be in another merge already.

@@ -99,14 +99,14 @@ fn a_merge_in_the_background_keeps_what_changes_meanwhile_and_scores_as_a_fresh_
         }
         commit(&mut index);
     }
-    let merging = index.begin_merge().expect("begins").expect("is worth it");
+    let merging = index.start_merge().expect("begins").expect("is worth it");
     put(&mut index, "new.md", "Notes", "wing of paper");
     index.delete("07.md").expect("deletes");
     commit(&mut index);
     // tantivy's own merges of segments with deletions may have been first; what is left is merged
     // by another one.
     let _ = merging.wait();
-    while let Some(merging) = index.begin_merge().expect("begins") {
+    while let Some(merging) = index.start_merge().expect("begins") {
         let _ = merging.wait();
     }
     let merged = index.take_merged().expect("takes over");

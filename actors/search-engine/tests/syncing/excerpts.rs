@@ -56,7 +56,7 @@ fn i16_the_passage_that_says_most_is_shown() {
     let root = RootDirectory::open(folder.path()).unwrap();
     let mut excerpter = Excerpter::new(&query, 120);
     let mut line = |key: &str, passage: Option<usize>| {
-        excerpter.prefer(passage);
+        excerpter.set_passage(passage);
         excerpter.excerpt(&root, key, "").line
     };
     assert_eq!(line("a.rs", None), Some(2));
@@ -480,7 +480,7 @@ fn i16_what_stands_far_behind_is_shown() {
             assert_eq!(excerpt.line, Some(wanted), "{asked} in {key}");
             let lines = excerpter.lines(&root, key, 5).unwrap();
             assert_eq!(lines.lines[0].line, wanted, "{asked} in {key}");
-            let kept = excerpter.of_long_text(&text);
+            let kept = excerpter.excerpt_long_text(&text);
             assert_eq!(kept.line, Some(wanted), "{asked}");
             assert_eq!(
                 excerpter.lines_of_text(&text, 5).lines[0].line,

@@ -57,7 +57,7 @@ fn i16_a_long_file_is_read_whole_once_and_shown_alike() {
         let query = parse(&SearchRequest::for_text(query.as_str())).unwrap();
         let shown = |key: &str| {
             let mut excerpter = Excerpter::new(&query, 240);
-            excerpter.prefer(*passage);
+            excerpter.set_passage(*passage);
             excerpter.prefer_definition(defines.then_some(key));
             let excerpt = excerpter.excerpt(&root, key, "");
             (excerpt, excerpter.bytes_read())
@@ -91,7 +91,7 @@ fn i16_a_long_file_that_was_changed_is_read_again() {
         let at = text.find("func_2500(").unwrap();
         let passage = passage_starts(text).partition_point(|&start| start <= at);
         let mut excerpter = Excerpter::new(&query, 240);
-        excerpter.prefer(Some(passage));
+        excerpter.set_passage(Some(passage));
         excerpter.prefer_definition(Some("a.c"));
         let found = excerpter.excerpt(&root, "a.c", "").line;
         assert_eq!(found, Some(text[..at].lines().count()));

@@ -63,7 +63,7 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
         changed: ["shut.md".to_owned()].into(),
         ..ChangeBatch::default()
     };
-    let of_event = Plan::of_changes(&batch, |key| known.get(key).copied(), |_| Vec::new());
+    let of_event = Plan::from_changes(&batch, |key| known.get(key).copied(), |_| Vec::new());
     let compared = Plan::compare(index.known(), walk_all(&root, &walk));
     // The walk sees that it may not be read.
     let mut walked = walk_all(&root, &walk);

@@ -28,7 +28,7 @@ pub struct Program {
 
 impl Program {
     /// The running program itself, which begins with [`crate::serve_if_asked`].
-    pub fn own(path: PathBuf) -> Self {
+    pub fn running_program(path: PathBuf) -> Self {
         Self {
             path,
             arguments: vec![READ_DOCUMENTS.into()],
@@ -79,7 +79,7 @@ impl Readers {
         let answer = reader.read(format, bytes, &self.limits);
         let answer = match answer {
             Ok(answer) => answer,
-            Err(broken) => return Err(reader.end(&broken, self.limits.time)),
+            Err(broken) => return Err(reader.end_child(&broken, self.limits.time)),
         };
         let mut idle = self.idle.lock();
         if reader.documents < DOCUMENTS && idle.len() < MAX_IDLE_READERS {
@@ -137,15 +137,15 @@ impl Reader {
         self.socket.set_write_timeout(Some(limits.time))?;
         send(&mut self.socket, &request)?;
         for part in bytes.chunks(1 << 20) {
-            self.socket.set_write_timeout(Some(left(deadline)?))?;
+            self.socket.set_write_timeout(Some(time_left(deadline)?))?;
             self.socket.write_all(part)?;
         }
-        self.socket.set_read_timeout(Some(left(deadline)?))?;
+        self.socket.set_read_timeout(Some(time_left(deadline)?))?;
         receive(&mut self.socket)
     }
 
     /// Ends a child that broke the conversation, and says what the document did.
-    fn end(mut self, broken: &std::io::Error, limit: Duration) -> Refusal {
+    fn end_child(mut self, broken: &std::io::Error, limit: Duration) -> Refusal {
         let too_slow = matches!(broken.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock);
         if too_slow {
             // Dropped: killed and waited for.
@@ -173,7 +173,7 @@ impl Drop for Reader {
     }
 }
 
-fn left(deadline: Instant) -> std::io::Result<Duration> {
+fn time_left(deadline: Instant) -> std::io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(ErrorKind::TimedOut.into());

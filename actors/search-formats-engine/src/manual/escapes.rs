@@ -66,19 +66,19 @@ fn sequence<'l>(rest: &'l str, shown: &mut String) -> &'l str {
         '(' | '[' | 'C' => {
             let (name, behind) = match first {
                 'C' => quoted(behind),
-                _ => named(rest),
+                _ => escape_name(rest),
             };
             character(name, shown);
             return behind;
         }
         '*' => {
-            let (name, behind) = named(behind);
+            let (name, behind) = escape_name(behind);
             character(name, shown);
             return behind;
         }
         'f' | 'F' | 'm' | 'M' | 'n' | 'k' | 'g' | 'Y' | 'V' => {
             let behind = behind.strip_prefix(['+', '-']).unwrap_or(behind);
-            return named(behind).1;
+            return escape_name(behind).1;
         }
         's' => return size(behind),
         'N' | 'b' | 'D' | 'h' | 'H' | 'l' | 'L' | 'o' | 'R' | 'S' | 'v' | 'w' | 'x' | 'X' | 'Z'
@@ -90,7 +90,7 @@ fn sequence<'l>(rest: &'l str, shown: &mut String) -> &'l str {
 }
 
 /// A name of one character, of two behind `(`, or in brackets; and what follows it.
-fn named(rest: &str) -> (&str, &str) {
+fn escape_name(rest: &str) -> (&str, &str) {
     if let Some(inside) = rest.strip_prefix('[') {
         return inside.split_once(']').unwrap_or((inside, ""));
     }
@@ -121,7 +121,7 @@ fn size(rest: &str) -> &str {
     }
     let behind = rest.strip_prefix(['+', '-']).unwrap_or(rest);
     if behind.starts_with(['(', '[']) {
-        return named(behind).1;
+        return escape_name(behind).1;
     }
     let digits = behind
         .bytes()

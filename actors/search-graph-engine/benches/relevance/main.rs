@@ -19,7 +19,7 @@ use collection::Collection;
 use measures::Measures;
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::passages::embedded_texts;
-use search_core::query::{SearchRequest, understand};
+use search_core::query::{SearchRequest, parse_lenient};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
     Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LexicalResult, Nearness, Page,
@@ -141,10 +141,10 @@ impl Embedded {
             let texts = embedded_texts(&document(entry, kind), usize::MAX);
             if texts.len() == 1 {
                 short += 1;
-                index.put(&entry.id, model.embed(text(entry).trim()));
+                index.insert(&entry.id, model.embed(text(entry).trim()));
             } else {
                 let passages = texts.iter().map(|text| model.embed_passage(text));
-                index.put(&entry.id, DocumentEmbedding::new(passages, true));
+                index.insert(&entry.id, DocumentEmbedding::new(passages, true));
             }
         }
         println!(
@@ -231,7 +231,7 @@ fn index(collection: &Collection, folder: &Path) -> IndexSnapshot {
     let kind = kind_of(collection);
     for entry in &collection.documents {
         index
-            .put(&document(entry, kind), FileState::default())
+            .insert(&document(entry, kind), FileState::default())
             .unwrap();
     }
     index.commit(Durability::Fast).unwrap()
@@ -244,7 +244,7 @@ fn lexical(
     depth: usize,
 ) -> Vec<Ranking> {
     let ranking = |query: &collection::Entry| {
-        let query = understand(&SearchRequest::for_text(&query.text))
+        let query = parse_lenient(&SearchRequest::for_text(&query.text))
             .unwrap()
             .query;
         let hits = search_across(std::slice::from_ref(snapshot), &query, function, 0, depth);
@@ -270,7 +270,7 @@ fn learn(collection: &Collection, folder: &Path, seed: u64) -> ConceptSpace {
         ..LearnOptions::default()
     };
     let before = cpu_seconds();
-    let mut learner = Learner::begin(corpus, options);
+    let mut learner = Learner::new(corpus, options);
     while !learner.step().unwrap().is_done() {}
     let progress = learner.progress();
     let learnt = cpu_seconds();
@@ -401,7 +401,7 @@ fn ranked(
             texts: None,
             reranker: Some(&reranker),
         };
-        let query = understand(&SearchRequest::for_text(&query.text))
+        let query = parse_lenient(&SearchRequest::for_text(&query.text))
             .unwrap()
             .query;
         let found = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page).unwrap();

@@ -144,10 +144,10 @@ impl Columns {
         }
         check_hash(&file, length)?;
         let map = map(&file)?;
-        Self::of(Region::Mapped(map), kind)
+        Self::from_region(Region::Mapped(map), kind)
     }
 
-    fn of(region: Region, kind: &[u8; 8]) -> Result<Self, ColumnError> {
+    fn from_region(region: Region, kind: &[u8; 8]) -> Result<Self, ColumnError> {
         let damaged = ColumnError::Damaged;
         if !region.starts_with(kind) {
             return Err(damaged("it is of another kind or version"));

@@ -15,14 +15,14 @@ impl RowSet {
     }
 
     #[inline]
-    pub(crate) fn holds(&self, place: usize) -> bool {
+    pub(crate) fn contains(&self, place: usize) -> bool {
         let word = self.bits.get(place / 64);
         word.is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
     /// Marks a place; says whether it was not marked yet.
     pub(crate) fn add(&mut self, place: usize) -> bool {
-        if self.holds(place) {
+        if self.contains(place) {
             return false;
         }
         let bits = Arc::make_mut(&mut self.bits);

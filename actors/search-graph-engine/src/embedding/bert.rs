@@ -216,7 +216,7 @@ impl Bert {
     fn run(&self, layer: &Layer, rows: &mut [f32], scratch: &mut Scratch) {
         let count = rows.len() / self.width;
         layer.attention.apply(rows, &mut scratch.mixed, count);
-        self.attend(count, scratch);
+        self.apply_attention(count, scratch);
         let Scratch {
             context,
             wide,
@@ -238,7 +238,7 @@ impl Bert {
     }
 
     /// Mixes the rows' values by how well keys answer queries, head by head.
-    fn attend(&self, count: usize, scratch: &mut Scratch) {
+    fn apply_attention(&self, count: usize, scratch: &mut Scratch) {
         let depth = self.width / self.heads;
         let Scratch {
             mixed,

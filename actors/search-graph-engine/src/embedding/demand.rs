@@ -42,7 +42,7 @@ impl EmbeddingDemand {
     }
 
     /// The model gives queries other vectors than it gave the documents.
-    pub fn doubt(&self) {
+    pub fn mark_stale(&self) {
         self.doubted.store(true, Ordering::Relaxed);
     }
 

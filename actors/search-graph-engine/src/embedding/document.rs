@@ -50,11 +50,11 @@ impl DocumentEmbedding {
     /// direction of the query's model.
     #[must_use]
     pub fn nearness(&self, query: &Embedding) -> Option<f32> {
-        self.nearness_of(self.passages.len(), query)
+        self.nearness_of_first(self.passages.len(), query)
     }
 
     /// The same of the first passages.
-    pub(super) fn nearness_of(&self, first: usize, query: &Embedding) -> Option<f32> {
+    pub(super) fn nearness_of_first(&self, first: usize, query: &Embedding) -> Option<f32> {
         let passages = self.passages.iter().take(first);
         let directed = passages.filter(|passage| !passage.is_nothing());
         let cosines = directed.filter_map(|passage| passage.cosine(query));

@@ -108,8 +108,10 @@ impl EmbeddingFile {
     /// It cannot be read, or is damaged.
     pub fn open(path: &Path) -> Result<Self, ColumnError> {
         let file = match Columns::open(path, FILE_KIND) {
-            Err(ColumnError::Damaged(_)) => Self::of_former(Columns::open(path, FORMER_KIND)?)?,
-            columns => Self::of(columns?)?,
+            Err(ColumnError::Damaged(_)) => {
+                Self::from_former_columns(Columns::open(path, FORMER_KIND)?)?
+            }
+            columns => Self::from_columns(columns?)?,
         };
         if file.is_sound() {
             Ok(file)
@@ -118,7 +120,7 @@ impl EmbeddingFile {
         }
     }
 
-    fn of(columns: Columns) -> Result<Self, ColumnError> {
+    fn from_columns(columns: Columns) -> Result<Self, ColumnError> {
         let [head, hashes, kinds, wholes, ends, digests, numbers] = columns.take()?;
         let (model, width) = read_head(&head)?;
         Ok(Self {
@@ -133,7 +135,7 @@ impl EmbeddingFile {
         })
     }
 
-    fn of_former(columns: Columns) -> Result<Self, ColumnError> {
+    fn from_former_columns(columns: Columns) -> Result<Self, ColumnError> {
         let [head, hashes, kinds, numbers] = columns.take()?;
         let (model, width) = read_head(&head)?;
         let count = kinds.len();
@@ -207,7 +209,7 @@ impl EmbeddingFile {
             let numbers = place * self.width..(place + 1) * self.width;
             EmbeddedPassage {
                 digest: *digest,
-                embedding: Embedding::of(self.numbers.part(numbers)),
+                embedding: Embedding::from_column(self.numbers.part(numbers)),
             }
         });
         passages.collect()

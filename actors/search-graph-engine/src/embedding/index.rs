@@ -18,7 +18,7 @@ pub struct EmbeddingIndex {
 
 impl EmbeddingIndex {
     /// Puts a document's embedding in place of its former one.
-    pub fn put(&mut self, key: &str, embedding: impl Into<DocumentEmbedding>) {
+    pub fn insert(&mut self, key: &str, embedding: impl Into<DocumentEmbedding>) {
         let embedding = embedding.into();
         self.passages += embedding.passages();
         let former = self.documents.insert(key.into(), embedding);
@@ -46,7 +46,7 @@ impl EmbeddingIndex {
 
     /// Whether a document has an embedding.
     #[must_use]
-    pub fn holds(&self, key: &str) -> bool {
+    pub fn contains(&self, key: &str) -> bool {
         self.documents.contains_key(key)
     }
 
@@ -83,7 +83,9 @@ impl EmbeddingIndex {
         };
         let documents = self.documents.iter();
         let mut found: Vec<(f32, &str)> = documents
-            .filter_map(|(key, embedding)| Some((embedding.nearness_of(first, query)?, &**key)))
+            .filter_map(|(key, embedding)| {
+                Some((embedding.nearness_of_first(first, query)?, &**key))
+            })
             .collect();
         let order = |a: &(f32, &str), b: &(f32, &str)| b.0.total_cmp(&a.0).then(a.1.cmp(b.1));
         if limit > 0 && found.len() > limit {
@@ -112,9 +114,9 @@ mod tests {
             ("c", [1.0, 1.0]),
             ("d", [0.0, 1.0]),
         ] {
-            index.put(key, Embedding::new(&numbers));
+            index.insert(key, Embedding::new(&numbers));
         }
-        index.put("other model", Embedding::new(&[1.0]));
+        index.insert("other model", Embedding::new(&[1.0]));
         let query = Embedding::new(&[1.0, 0.0]);
         let keys = |index: &EmbeddingIndex, limit| -> Vec<String> {
             index
@@ -125,7 +127,7 @@ mod tests {
         };
         assert_eq!(keys(&index, 3), ["a", "b", "c"]);
         assert_eq!(keys(&index, 0), Vec::<String>::new());
-        index.put("a", Embedding::new(&[0.0, 1.0]));
+        index.insert("a", Embedding::new(&[0.0, 1.0]));
         assert!(index.remove("b") && !index.remove("b"));
         assert_eq!(keys(&index, 9), ["c", "a", "d"]);
         assert_eq!(index.nearness(&query, "b"), None);
@@ -136,16 +138,16 @@ mod tests {
         let [near, far, between] =
             [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]].map(|numbers| Embedding::new(&numbers));
         let mut index = EmbeddingIndex::default();
-        index.put("short", between.clone());
+        index.insert("short", between.clone());
         let passages = [far.clone(), near.clone(), far];
-        index.put("long", DocumentEmbedding::new(passages, true));
+        index.insert("long", DocumentEmbedding::new(passages, true));
         let keys = |index: &EmbeddingIndex, exact_up_to| -> Vec<String> {
             let found = index.scan_exactly(&near, 2, exact_up_to).into_iter();
             found.map(|one| one.key).collect()
         };
         assert_eq!(keys(&index, 4), ["long", "short"]);
         assert_eq!(keys(&index, 3), ["short", "long"], "by the first passage");
-        index.put("long", DocumentEmbedding::new([between], false));
+        index.insert("long", DocumentEmbedding::new([between], false));
         assert!(index.get("long").is_some_and(|long| !long.is_whole()));
         index.remove("short");
         assert_eq!((index.len(), index.passages), (1, 1));

@@ -29,10 +29,10 @@ impl Embedding {
             0.0
         };
         let numbers = numbers.iter().map(|n| (n * scale).round() as i8 as u8);
-        Self::of(numbers.collect::<Vec<u8>>().into())
+        Self::from_column(numbers.collect::<Vec<u8>>().into())
     }
 
-    pub(super) fn of(bytes: Column) -> Self {
+    pub(super) fn from_column(bytes: Column) -> Self {
         let square: f32 = bytes.iter().map(|b| f32::from(*b as i8).powi(2)).sum();
         let factor = if square > 0.0 {
             square.sqrt().recip()
@@ -83,7 +83,7 @@ impl Embedding {
     /// From the bytes kept.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self::of(bytes.to_vec().into())
+        Self::from_column(bytes.to_vec().into())
     }
 }
 

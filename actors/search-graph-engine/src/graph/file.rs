@@ -44,7 +44,7 @@ impl ConceptGraph {
         writer.texts(concepts.iter().map(|concept| self.line(*concept)))?;
         let mut holders = Holders::new(concepts.len());
         for document in &documents {
-            held_by(document).for_each(|(place, kind)| holders.count(place, kind));
+            held_by(document).for_each(|(place, kind)| holders.increment(place, kind));
         }
         writer.numbers(holders.ends())?;
         for (place, document) in documents.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Holders {
         }
     }
 
-    fn count(&mut self, concept: u32, kind: ConceptKind) {
+    fn increment(&mut self, concept: u32, kind: ConceptKind) {
         let at = concept as usize;
         self.counts[at] += 1;
         self.kinds[at] = self.kinds[at].min(kind as u8);

@@ -14,7 +14,7 @@ use crate::columns::key_hash;
 use crate::embedding::{EmbeddingDemand, SourceEmbeddings};
 use crate::learning::TermReader;
 use crate::space::ConceptSpace;
-use crate::suggest::{MAX_SUGGESTIONS, Suggester, SuggesterEntry, SuggestionKind, keep_heaviest};
+use crate::suggest::{MAX_SUGGESTIONS, Suggester, SuggesterEntry, SuggestionKind, retain_heaviest};
 use crate::thesaurus::{ConceptId, Thesaurus};
 
 /// Words near a concept that are shown beside those that occur with it.
@@ -85,7 +85,7 @@ impl GraphIndex {
     }
 
     /// Puts a document's contribution to the graph in place of its former one.
-    pub fn put(&self, key: &str, facts: &DocumentFacts<'_>) {
+    pub fn insert(&self, key: &str, facts: &DocumentFacts<'_>) {
         self.put_contribution(key, &self.contribution(facts));
     }
 
@@ -95,7 +95,7 @@ impl GraphIndex {
         self.extractor.contribution(facts)
     }
 
-    /// As [`put`](Self::put), with what was made of the document.
+    /// As [`insert`](Self::put), with what was made of the document.
     pub fn put_contribution(&self, key: &str, contribution: &Contribution) {
         let mut graph = self.graph.write();
         let is_full = graph.document_count() >= self.limit.documents.load(Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl GraphIndex {
             self.limit.is_reached.store(true, Ordering::Relaxed);
             return;
         }
-        graph.put(key, contribution);
+        graph.insert(key, contribution);
     }
 
     /// The graph takes up at most so many documents from now on.
@@ -208,11 +208,11 @@ impl GraphIndex {
         all.extend(titles.map(|title| make(title, SuggestionKind::Title, TITLE_WEIGHT)));
         let terms = terms.into_iter();
         all.extend(terms.map(|(term, count)| make(term, SuggestionKind::Term, count)));
-        graph.each_name(|name, count| {
+        graph.for_each_name(|name, count| {
             all.push(make(name, SuggestionKind::Concept, count));
             // A little more than is kept: names are many times as many.
             if all.len() > MAX_SUGGESTIONS + MAX_SUGGESTIONS / 4 {
-                keep_heaviest(&mut all);
+                retain_heaviest(&mut all);
             }
         });
         let suggester = Suggester::new(all);
@@ -263,7 +263,7 @@ impl GraphIndex {
     /// call near, where that is a concept too. `None` when no document holds it.
     #[must_use]
     pub fn neighbours(&self, name: &str, limit: usize) -> Option<GraphView> {
-        let id = ConceptId::of(name);
+        let id = ConceptId::from_name(name);
         let near = self.near(name);
         self.read(|graph| {
             let mut view = graph.neighbours(id, limit)?;
@@ -296,7 +296,12 @@ impl GraphIndex {
         let others = words.into_iter().filter(|word| !terms.contains(&word.term));
         others
             .take(NEAR_WORDS)
-            .map(|word| (ConceptId::of(&word.term), word.cosine.clamp(0.0, 1.0)))
+            .map(|word| {
+                (
+                    ConceptId::from_name(&word.term),
+                    word.cosine.clamp(0.0, 1.0),
+                )
+            })
             .collect()
     }
 }

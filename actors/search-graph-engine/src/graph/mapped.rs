@@ -62,7 +62,7 @@ impl MappedGraph {
     }
 
     /// The documents that held a concept when the graph was kept.
-    pub(super) fn holding(&self, concept: usize) -> impl ExactSizeIterator<Item = usize> {
+    pub(super) fn documents_with(&self, concept: usize) -> impl ExactSizeIterator<Item = usize> {
         let documents = part(&self.held, &self.held_ends, concept).iter();
         documents.map(|document| u32::from_le_bytes(*document) as usize)
     }

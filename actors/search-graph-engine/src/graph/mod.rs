@@ -11,13 +11,13 @@
 //! counted when somebody asks, over the documents that hold it. A kept graph is read where it lies
 //! in its file; only what has changed since is on the heap.
 
-mod around;
 mod contribution;
 mod extract;
 mod file;
 mod index;
 mod keyphrases;
 mod mapped;
+mod neighbourhood;
 mod store;
 mod view;
 

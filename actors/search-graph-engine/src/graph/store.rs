@@ -53,7 +53,7 @@ impl ConceptGraph {
     }
 
     /// Puts a document's contribution in place of its former one.
-    pub fn put(&mut self, key: &str, contribution: &Contribution) {
+    pub fn insert(&mut self, key: &str, contribution: &Contribution) {
         let hash = key_hash(key);
         self.remove_hashed(hash);
         if contribution.concepts.is_empty() {
@@ -76,7 +76,7 @@ impl ConceptGraph {
 
     /// Notes that a document names a concept; gives the concept's place.
     fn add(&mut self, line: &str, document: u32) -> u32 {
-        let id = ConceptId::of_normalised(line);
+        let id = ConceptId::from_normalised(line);
         let place = self.places.get(&id).copied().unwrap_or_else(|| {
             let concept = Concept {
                 line: line.into(),
@@ -159,7 +159,7 @@ impl ConceptGraph {
     /// Hashes of the keys of all documents, in no order that matters.
     pub fn hashes(&self) -> impl Iterator<Item = u64> {
         let kept = self.kept.hashes.rows().iter().enumerate();
-        let kept = kept.filter(|(place, _)| !self.gone.holds(*place));
+        let kept = kept.filter(|(place, _)| !self.gone.contains(*place));
         let kept = kept.map(|(_, hash)| u64::from_le_bytes(*hash));
         kept.chain(self.by_hash.keys().copied())
     }
@@ -196,13 +196,13 @@ impl ConceptGraph {
     /// Number of documents that hold the concept of this normalised name.
     #[must_use]
     pub fn held(&self, line: &str) -> u32 {
-        let concept = self.handle(ConceptId::of_normalised(line));
+        let concept = self.handle(ConceptId::from_normalised(line));
         concept.map_or(0, |concept| self.holders(concept))
     }
 
     /// Calls `each` with every concept's name and the number of documents that hold it, in no order
     /// that matters.
-    pub fn each_name<'g>(&'g self, mut each: impl FnMut(&'g str, u32)) {
+    pub fn for_each_name<'g>(&'g self, mut each: impl FnMut(&'g str, u32)) {
         for concept in self.concepts() {
             each(self.line(concept), self.holders(concept));
         }
@@ -257,7 +257,7 @@ impl ConceptGraph {
     }
 
     /// What documents that came since hold of a concept.
-    fn since(&self, concept: u32) -> Option<&Concept> {
+    fn added_concept(&self, concept: u32) -> Option<&Concept> {
         if self.places.is_empty() {
             return None;
         }
@@ -287,22 +287,26 @@ impl ConceptGraph {
 
     /// Number of documents that hold a concept.
     pub(super) fn holders(&self, concept: u32) -> u32 {
-        let kept = self.kept.holding(concept as usize).len() as u32;
+        let kept = self.kept.documents_with(concept as usize).len() as u32;
         let lost = self.lost.get(&concept).copied().unwrap_or(0);
-        let since = self.since(concept).map_or(0, |new| new.documents.len());
+        let since = self
+            .added_concept(concept)
+            .map_or(0, |new| new.documents.len());
         kept.saturating_sub(lost) + since as u32
     }
 
     /// The documents that hold a concept.
-    pub(super) fn holding(&self, concept: u32) -> impl Iterator<Item = usize> {
-        let kept = self.kept.holding(concept as usize);
-        let kept = kept.filter(|document| !self.gone.holds(*document));
-        kept.chain(self.since_documents(concept))
+    pub(super) fn documents_with(&self, concept: u32) -> impl Iterator<Item = usize> {
+        let kept = self.kept.documents_with(concept as usize);
+        let kept = kept.filter(|document| !self.gone.contains(*document));
+        kept.chain(self.added_documents_with(concept))
     }
 
     /// Those of them that came since the graph was kept.
-    fn since_documents(&self, concept: u32) -> impl Iterator<Item = usize> {
-        let since = self.since(concept).map_or(&[][..], |new| &new.documents);
+    fn added_documents_with(&self, concept: u32) -> impl Iterator<Item = usize> {
+        let since = self
+            .added_concept(concept)
+            .map_or(&[][..], |new| &new.documents);
         let first = self.kept.documents();
         since.iter().map(move |place| first + *place as usize)
     }
@@ -312,7 +316,7 @@ impl ConceptGraph {
     pub(super) fn kind(&self, concept: u32) -> ConceptKind {
         let named = |document| {
             let mut surest = ConceptKind::Keyphrase;
-            self.each_held_by(document, |held, kind| {
+            self.for_each_concept_of(document, |held, kind| {
                 if held == concept {
                     surest = surest.min(kind);
                 }
@@ -320,9 +324,9 @@ impl ConceptGraph {
             surest
         };
         let surest = if self.lost.contains_key(&concept) {
-            self.holding(concept).map(named).min()
+            self.documents_with(concept).map(named).min()
         } else {
-            let since = self.since_documents(concept).map(named).min();
+            let since = self.added_documents_with(concept).map(named).min();
             since
                 .into_iter()
                 .chain([self.kept.surest(concept as usize)])
@@ -336,7 +340,7 @@ impl ConceptGraph {
             return Some(self.kept.documents() + *place as usize);
         }
         let place = self.kept.hashes.find_hash(hash);
-        place.filter(|place| !self.gone.holds(*place))
+        place.filter(|place| !self.gone.contains(*place))
     }
 
     pub(super) fn documents_by_hash(&self) -> Vec<u32> {
@@ -361,12 +365,16 @@ impl ConceptGraph {
     /// The concepts of a document, the surest first.
     pub(super) fn held_by(&self, document: usize) -> Vec<(u32, ConceptKind)> {
         let mut held = Vec::new();
-        self.each_held_by(document, |concept, kind| held.push((concept, kind)));
+        self.for_each_concept_of(document, |concept, kind| held.push((concept, kind)));
         held
     }
 
     /// The same without a list of them.
-    pub(super) fn each_held_by(&self, document: usize, mut each: impl FnMut(u32, ConceptKind)) {
+    pub(super) fn for_each_concept_of(
+        &self,
+        document: usize,
+        mut each: impl FnMut(u32, ConceptKind),
+    ) {
         #[cfg(test)]
         tests::LOOKS.set(tests::LOOKS.get() + 1);
         let Some(place) = document.checked_sub(self.kept.documents()) else {

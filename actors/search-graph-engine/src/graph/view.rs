@@ -97,7 +97,7 @@ impl ConceptGraph {
             .collect();
         let mut edges = Vec::new();
         for (rank, &place) in places.iter().enumerate() {
-            let counts = self.together(place).into_iter();
+            let counts = self.co_occurrences(place).into_iter();
             let later = counts.filter(|(other, _)| shown.get(other).is_some_and(|r| *r > rank));
             edges.extend(later.map(|(other, count)| self.edge(place, other, count)));
         }
@@ -116,7 +116,7 @@ impl ConceptGraph {
     pub fn neighbours(&self, id: ConceptId, limit: usize) -> Option<GraphView> {
         let limit = limit.min(MAX_VIEW);
         let place = self.handle(id)?;
-        let counts = self.together(place).into_iter();
+        let counts = self.co_occurrences(place).into_iter();
         let mut edges: Vec<EdgeView> = counts
             .map(|(other, count)| self.edge(place, other, count))
             .collect();
@@ -125,7 +125,7 @@ impl ConceptGraph {
         let others = edges.iter().filter_map(|edge| self.concept(edge.to));
         let concepts = std::iter::once(self.view(place)).chain(others).collect();
         let mut documents: Vec<&str> = self
-            .holding(place)
+            .documents_with(place)
             .map(|document| self.key(document))
             .collect();
         documents.sort_unstable();
@@ -138,10 +138,10 @@ impl ConceptGraph {
     }
 
     /// How many documents hold each other concept together with this one.
-    fn together(&self, place: u32) -> FxHashMap<u32, u32> {
+    fn co_occurrences(&self, place: u32) -> FxHashMap<u32, u32> {
         let mut counts = FxHashMap::default();
-        for document in self.holding(place) {
-            self.each_held_by(document, |other, _| {
+        for document in self.documents_with(place) {
+            self.for_each_concept_of(document, |other, _| {
                 if other != place {
                     *counts.entry(other).or_default() += 1;
                 }

@@ -89,14 +89,14 @@ impl Batch {
     }
 
     /// Learns from the batch; gives the mean loss.
-    pub(super) fn learn(
+    pub(super) fn train(
         &mut self,
         parameters: &mut Parameters,
         lexicon: &Lexicon,
         size: StepSize,
     ) -> f32 {
         vectorised(Forward(self, parameters, lexicon));
-        let loss = self.tell_apart();
+        let loss = self.compute_loss();
         vectorised(Backward(self, parameters, lexicon, size));
         loss
     }
@@ -125,7 +125,7 @@ impl Batch {
     }
 
     /// Scores every question against every rest, and leaves the gradients of both sides' vectors.
-    fn tell_apart(&mut self) -> f32 {
+    fn compute_loss(&mut self) -> f32 {
         let count = self.len();
         self.scores.resize(count * count, 0.0);
         self.flipped.resize(count * count, 0.0);
@@ -184,7 +184,7 @@ impl Work for Forward<'_> {
         let Self(batch, parameters, lexicon) = self;
         batch.word_vectors(parameters, lexicon);
         for side in batch.questions.iter_mut().chain([&mut batch.rests]) {
-            side.make_vectors(&batch.vectors, &batch.weights);
+            side.compute_vectors(&batch.vectors, &batch.weights);
         }
     }
 }
@@ -206,7 +206,7 @@ impl Work for Backward<'_> {
         batch.weight_gradients.resize(vectors.len(), 0.0);
         for side in batch.questions.iter_mut().chain([&mut batch.rests]) {
             let (rows, numbers) = (&mut batch.gradients, &mut batch.weight_gradients);
-            side.bring_back(vectors, weights, rows, numbers);
+            side.propagate_gradients(vectors, weights, rows, numbers);
         }
         batch.step(parameters, lexicon, size);
     }

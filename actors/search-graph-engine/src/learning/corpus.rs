@@ -79,7 +79,7 @@ impl CorpusWriter {
     /// # Errors
     /// The file cannot be made.
     pub fn create(path: &Path) -> Result<Self, LearningError> {
-        let file = File::create(temporary(path)).map_err(at(path))?;
+        let file = File::create(temporary(path)).map_err(error_at(path))?;
         Ok(Self {
             path: path.to_owned(),
             first_pass: BufWriter::with_capacity(1 << 16, file),
@@ -116,7 +116,7 @@ impl CorpusWriter {
             .and_then(|()| self.first_pass.write_all(key.as_bytes()))
             .and_then(|()| self.first_pass.write_all(&line));
         self.line = line;
-        written.map_err(at(&self.path))
+        written.map_err(error_at(&self.path))
     }
 
     /// Appends the numbers of the terms; says how many.
@@ -147,7 +147,7 @@ impl CorpusWriter {
     /// # Errors
     /// The disk refuses.
     pub fn finish(mut self) -> Result<Corpus, LearningError> {
-        let fail = at(&self.path);
+        let fail = error_at(&self.path);
         self.first_pass.flush().map_err(&fail)?;
         let (vocabulary, places) = self.choose();
         self.words = Dictionary::default();
@@ -155,7 +155,7 @@ impl CorpusWriter {
         let written = self.second_pass(&first, vocabulary, &places).map_err(fail);
         let removed = std::fs::remove_file(&first);
         written?;
-        removed.map_err(at(&self.path))?;
+        removed.map_err(error_at(&self.path))?;
         Corpus::open(&self.path)
     }
 
@@ -245,7 +245,7 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension("first-pass")
 }
 
-fn at(path: &Path) -> impl Fn(std::io::Error) -> LearningError + use<> {
+fn error_at(path: &Path) -> impl Fn(std::io::Error) -> LearningError + use<> {
     let path = path.to_owned();
     move |source| LearningError::Io {
         path: path.clone(),
@@ -272,15 +272,15 @@ impl Corpus {
             path: path.to_owned(),
             what,
         };
-        let mut file = File::open(path).map_err(at(path))?;
-        let length = file.metadata().map_err(at(path))?.len();
+        let mut file = File::open(path).map_err(error_at(path))?;
+        let length = file.metadata().map_err(error_at(path))?.len();
         if length < (MAGIC.len() + TAIL) as u64 {
             return Err(damaged("too short"));
         }
         let mut tail = [0; TAIL];
         file.seek(SeekFrom::End(-(TAIL as i64)))
             .and_then(|_| file.read_exact(&mut tail))
-            .map_err(at(path))?;
+            .map_err(error_at(path))?;
         let size = u64::from_le_bytes(tail[..8].try_into().expect("8 of 48 bytes"));
         let room = length - (MAGIC.len() + TAIL) as u64;
         if tail[40..] != *MAGIC || size > room {
@@ -288,7 +288,7 @@ impl Corpus {
         }
         let mut bytes = vec![0; size as usize];
         file.read_exact_at(&mut bytes, length - TAIL as u64 - size)
-            .map_err(at(path))?;
+            .map_err(error_at(path))?;
         if blake3::hash(&bytes).as_bytes() != &tail[8..40] {
             return Err(damaged("the table's hash differs"));
         }
@@ -344,7 +344,7 @@ impl Corpus {
         let mut record = vec![0; (next.unwrap_or(&self.table.end) - start) as usize];
         self.file
             .read_exact_at(&mut record, start)
-            .map_err(at(&self.path))?;
+            .map_err(error_at(&self.path))?;
         self.decode(&record, document)
             .ok_or_else(|| LearningError::DamagedCorpus {
                 path: self.path.clone(),

@@ -40,7 +40,7 @@ impl Dictionary {
     }
 
     /// The number of a word, or the empty place where it belongs.
-    fn look_up(&self, word: &str) -> Result<u32, usize> {
+    fn find(&self, word: &str) -> Result<u32, usize> {
         let mut hasher = FxHasher::default();
         hasher.write(word.as_bytes());
         let mask = self.places.len() - 1;
@@ -56,7 +56,7 @@ impl Dictionary {
 
     /// The number of a word, which is new where there are less than `most`.
     pub(super) fn number(&mut self, word: &str, most: usize) -> Option<u32> {
-        let place = match self.look_up(word) {
+        let place = match self.find(word) {
             Ok(number) => return Some(number),
             Err(place) => place,
         };
@@ -78,7 +78,7 @@ impl Dictionary {
         self.places.clear();
         self.places.resize(size, NOTHING);
         for number in 0..self.len() as u32 {
-            if let Err(place) = self.look_up(self.word(number)) {
+            if let Err(place) = self.find(self.word(number)) {
                 self.places[place] = number;
             }
         }

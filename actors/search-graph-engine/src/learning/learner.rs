@@ -62,9 +62,9 @@ pub struct Learner {
 impl Learner {
     /// Begins to learn from a corpus, knowing nothing.
     #[must_use]
-    pub fn begin(corpus: Corpus, options: LearnOptions) -> Self {
+    pub fn new(corpus: Corpus, options: LearnOptions) -> Self {
         let parameters = Parameters::draw(corpus.vocabulary().len(), options.seed);
-        Self::with(corpus, options, parameters)
+        Self::with_parameters(corpus, options, parameters)
     }
 
     /// Begins with what an earlier job learnt ([`save_model`](Self::save_model)): for a corpus that
@@ -72,12 +72,12 @@ impl Learner {
     ///
     /// # Errors
     /// The model cannot be read.
-    pub fn begin_from_model(
+    pub fn from_model(
         corpus: Corpus,
         options: LearnOptions,
         model: &mut dyn Read,
     ) -> Result<Self, LearningError> {
-        let mut learner = Self::begin(corpus, options);
+        let mut learner = Self::new(corpus, options);
         let words = read_words(model)?;
         let mut known = Parameters::draw(words.len(), 0);
         known.load(false, model).map_err(LearningError::State)?;
@@ -105,7 +105,7 @@ impl Learner {
         options: LearnOptions,
         checkpoint: &mut dyn Read,
     ) -> Result<Self, LearningError> {
-        let mut learner = Self::with(corpus, options, Parameters::default());
+        let mut learner = Self::with_parameters(corpus, options, Parameters::default());
         let mut head = vec![0; learner.head().len()];
         checkpoint
             .read_exact(&mut head)
@@ -130,7 +130,7 @@ impl Learner {
         Ok(learner)
     }
 
-    fn with(corpus: Corpus, options: LearnOptions, parameters: Parameters) -> Self {
+    fn with_parameters(corpus: Corpus, options: LearnOptions, parameters: Parameters) -> Self {
         Self {
             epochs: options.epochs_for(corpus.len()),
             lexicon: Lexicon::new(&corpus),
@@ -175,7 +175,7 @@ impl Learner {
             let progress = self.progress();
             let left = 1.0 - (progress.done as f64 / progress.total.max(1) as f64) as f32;
             let size = StepSize::new(self.options.rate * left.max(0.0), self.steps);
-            self.loss = self.batch.learn(&mut self.parameters, &self.lexicon, size);
+            self.loss = self.batch.train(&mut self.parameters, &self.lexicon, size);
             self.steps += 1;
         }
         self.batch.clear();
@@ -351,7 +351,7 @@ impl Placement {
         for number in self.next..end {
             self.corpus.read(number, &mut self.document)?;
             if number == 0 || self.document.key != self.open.key {
-                self.place();
+                self.place_document();
                 self.open.key.clone_from(&self.document.key);
             }
             self.open.add(&self.document);
@@ -359,13 +359,13 @@ impl Placement {
         self.next = end;
         let is_over = end == self.corpus.len();
         if is_over {
-            self.place();
+            self.place_document();
         }
         Ok(!is_over)
     }
 
     /// Gives the document that was read last its vector.
-    fn place(&mut self) {
+    fn place_document(&mut self) {
         let open = std::mem::take(&mut self.open);
         // Before the first document, and behind the last.
         if open.counts.is_empty() && open.key.is_empty() {
@@ -376,7 +376,7 @@ impl Placement {
             .iter()
             .map(|(token, count)| (self.places[usize::from(*token)], document_weight(*count)));
         let vector = self.space.words().vector(bag.collect());
-        self.space.place(&open.key, vector.as_ref());
+        self.space.set_vector(&open.key, vector.as_ref());
     }
 
     /// Gives the remaining documents their vectors; the space is ready.
@@ -385,7 +385,7 @@ impl Placement {
     /// The token file cannot be read.
     pub fn finish(mut self) -> Result<ConceptSpace, LearningError> {
         while self.step()? {}
-        self.space.forget_changes();
+        self.space.clear_changes();
         Ok(self.space)
     }
 }

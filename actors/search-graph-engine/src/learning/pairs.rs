@@ -35,7 +35,7 @@ impl Pair {
         if tokens.len() < MIN_TOKENS {
             return false;
         }
-        let stretch = stretch(tokens.len(), random);
+        let stretch = sample_range(tokens.len(), random);
         let mut title = 0..document.title.min(tokens.len() - 1);
         let mut taken: [Range<usize>; QUESTIONS] = Default::default();
         for (question, taken) in self.questions.iter_mut().zip(&mut taken) {
@@ -60,7 +60,7 @@ impl Pair {
 }
 
 /// The part of the document that is looked at: all of it, or a stretch of a long one.
-fn stretch(length: usize, random: &mut Random) -> Range<usize> {
+fn sample_range(length: usize, random: &mut Random) -> Range<usize> {
     if length <= MAX_STRETCH {
         return 0..length;
     }

@@ -86,7 +86,7 @@ pub(super) fn fill(
 impl Side {
     /// The vector of each bag, of length 1.
     #[inline(always)]
-    pub(super) fn make_vectors(&mut self, vectors: &[Row], weights: &[f32]) {
+    pub(super) fn compute_vectors(&mut self, vectors: &[Row], weights: &[f32]) {
         self.vectors.clear();
         self.vectors.resize(self.ends.len() * WIDTH, 0.0);
         self.lengths.clear();
@@ -108,7 +108,7 @@ impl Side {
 
     /// Brings the gradients of the bags' vectors back to their words.
     #[inline(always)]
-    pub(super) fn bring_back(
+    pub(super) fn propagate_gradients(
         &self,
         vectors: &[Row],
         weights: &[f32],

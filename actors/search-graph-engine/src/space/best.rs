@@ -23,7 +23,7 @@ impl Best {
 
     /// Whether something this near may be among the nearest.
     #[inline(always)]
-    pub(super) fn wants(&self, cosine: f32) -> bool {
+    pub(super) fn is_candidate(&self, cosine: f32) -> bool {
         cosine >= self.threshold
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::best::Best;
-use super::kept::KeptDocuments;
+use super::saved_documents::KeptDocuments;
 use super::sketch::{self, EXACT_UP_TO};
 use super::spread::{Spread, SpreadTally};
 use crate::columns::{RowSet, key_hash};
@@ -82,7 +82,7 @@ impl DocumentTable {
     /// The place of each document, in the order of their keys' hashes.
     pub(super) fn places(&self) -> Vec<usize> {
         let kept = self.kept.hashes.rows().iter().enumerate();
-        let kept = kept.filter(|(at, _)| !self.gone.holds(*at));
+        let kept = kept.filter(|(at, _)| !self.gone.contains(*at));
         let kept = kept.map(|(at, hash)| (u64::from_le_bytes(*hash), at));
         let changed = self.places.iter();
         let changed = changed.map(|(hash, at)| (*hash, self.kept.len() + *at as usize));
@@ -102,7 +102,7 @@ impl DocumentTable {
         }
     }
 
-    pub(super) fn put(&mut self, key: &str, vector: &Bytes, factor: f32) {
+    pub(super) fn insert(&mut self, key: &str, vector: &Bytes, factor: f32) {
         let hash = key_hash(key);
         if let Some(place) = self.kept.place(hash) {
             self.gone.add(place);
@@ -150,7 +150,7 @@ impl DocumentTable {
         let mut packed = Self::default();
         for block in &self.blocks {
             for at in (0..block.factors.len()).filter(|at| block.factors[*at] > 0.0) {
-                packed.put(block.key(at), &block.vectors[at], block.factors[at]);
+                packed.insert(block.key(at), &block.vectors[at], block.factors[at]);
             }
         }
         (self.blocks, self.places) = (packed.blocks, packed.places);
@@ -164,7 +164,10 @@ impl DocumentTable {
             let product = quantised_dot(&block.vectors[at], vector) as f32;
             return Some(product * (block.factors[at] * factor));
         }
-        let place = self.kept.place(hash).filter(|at| !self.gone.holds(*at))?;
+        let place = self
+            .kept
+            .place(hash)
+            .filter(|at| !self.gone.contains(*at))?;
         let (row, own) = self.kept.vector(place);
         Some(quantised_dot(&row, vector) as f32 * (own * factor))
     }
@@ -194,7 +197,7 @@ impl DocumentTable {
         let alike = compared.map(|wanted| match limit {
             // How near all are is told by the sample.
             0 => Vec::new(),
-            _ => sketch::most_alike(self.kept.sketches(), sketch::sketch(vector), wanted),
+            _ => sketch::nearest(self.kept.sketches(), sketch::sketch(vector), wanted),
         });
         vectorised(Scan {
             table: self,
@@ -265,11 +268,11 @@ impl Scan<'_> {
         for (at, (row, own)) in kept.rows().iter().zip(kept.factors()).enumerate() {
             let product = self.vector.dot(&row.map(|byte| byte as i8)) as f32;
             let cosine = product * (f32::from_le_bytes(*own) * self.factor);
-            if has_gone && self.table.gone.holds(at) {
+            if has_gone && self.table.gone.contains(at) {
                 continue;
             }
             self.tally.add(cosine);
-            if self.best.wants(cosine) {
+            if self.best.is_candidate(cosine) {
                 self.best.add(cosine, at);
             }
         }
@@ -287,7 +290,7 @@ impl Scan<'_> {
         }
         for &at in alike {
             let cosine = self.kept_cosine(at);
-            if let Some(cosine) = cosine.filter(|cosine| self.best.wants(*cosine)) {
+            if let Some(cosine) = cosine.filter(|cosine| self.best.is_candidate(*cosine)) {
                 self.best.add(cosine, at);
             }
         }
@@ -297,7 +300,7 @@ impl Scan<'_> {
     fn kept_cosine(&self, at: usize) -> Option<f32> {
         let (row, own) = self.table.kept.vector(at);
         let product = self.vector.dot(&row) as f32;
-        (!self.table.gone.holds(at)).then_some(product * (own * self.factor))
+        (!self.table.gone.contains(at)).then_some(product * (own * self.factor))
     }
 
     #[inline(always)]
@@ -308,7 +311,7 @@ impl Scan<'_> {
                 continue;
             }
             self.tally.add(cosine);
-            if self.best.wants(cosine) {
+            if self.best.is_candidate(cosine) {
                 self.best.add(cosine, first + at);
             }
         }

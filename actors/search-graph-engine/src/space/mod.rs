@@ -9,8 +9,8 @@ mod best;
 mod documents;
 mod error;
 mod file;
-mod kept;
 mod near_words;
+mod saved_documents;
 mod sketch;
 mod spread;
 mod vector;
@@ -100,7 +100,7 @@ impl ConceptSpace {
     /// shortly: more than 5 % of the documents. A document that says nearly the same as before
     /// counts as little as its vector has turned.
     #[must_use]
-    pub fn wants_refresh(&self) -> bool {
+    pub fn needs_refresh(&self) -> bool {
         self.changes * 20 > self.len() as u64 * DOCUMENT
     }
 
@@ -157,7 +157,7 @@ impl ConceptSpace {
 
     /// Puts a document at its place, from its terms (title, then body); it replaces the one with
     /// the same key.
-    pub fn put<T: AsRef<str>>(&mut self, key: &str, terms: impl IntoIterator<Item = T>) {
+    pub fn insert<T: AsRef<str>>(&mut self, key: &str, terms: impl IntoIterator<Item = T>) {
         let vector = self.document_vector(terms);
         self.put_at(key, vector.as_ref());
     }
@@ -166,18 +166,18 @@ impl ConceptSpace {
     pub fn put_at(&mut self, key: &str, vector: Option<&ConceptVector>) {
         let kept = vector.and_then(|vector| self.cosine(vector, key));
         self.changes += kept.map_or(DOCUMENT, parts_changed);
-        self.place(key, vector);
+        self.set_vector(key, vector);
     }
 
     /// Puts a document at its place; without a vector it is removed.
-    pub(crate) fn place(&mut self, key: &str, vector: Option<&ConceptVector>) {
+    pub(crate) fn set_vector(&mut self, key: &str, vector: Option<&ConceptVector>) {
         match vector {
-            Some(vector) => self.documents.put(key, &vector.bytes, vector.factor),
+            Some(vector) => self.documents.insert(key, &vector.bytes, vector.factor),
             None => _ = self.documents.remove(key_hash(key)),
         }
     }
 
-    pub(crate) fn forget_changes(&mut self) {
+    pub(crate) fn clear_changes(&mut self) {
         self.changes = 0;
     }
 

@@ -54,7 +54,7 @@ impl std::fmt::Debug for NearWords {
 impl NearWords {
     /// The words nearest to a direction: known, or found by `search`. Who asks while they are being
     /// looked for waits.
-    pub(super) fn of(
+    pub(super) fn get_or_find(
         &self,
         vector: &ConceptVector,
         limit: usize,

@@ -41,7 +41,7 @@ pub(super) fn compared(count: usize, limit: usize) -> Option<usize> {
 
 /// The places of at least `wanted` sketches that differ least from `from`, in ascending order: all
 /// that differ as little as the last of them are among them.
-pub(super) fn most_alike(sketches: &[Sketch], from: Sketch, wanted: usize) -> Vec<usize> {
+pub(super) fn nearest(sketches: &[Sketch], from: Sketch, wanted: usize) -> Vec<usize> {
     let mut differences = vec![0; sketches.len()];
     let counts = vectorised(Differences {
         sketches,
@@ -105,9 +105,9 @@ mod tests {
             (6, &[0, 1, 2, 3, 4, 5]),
             (9, &[0, 1, 2, 3, 4, 5]),
         ] {
-            assert_eq!(most_alike(&sketches, 0, wanted), places, "{wanted}");
+            assert_eq!(nearest(&sketches, 0, wanted), places, "{wanted}");
         }
-        assert_eq!(most_alike(&[], 0, 3), [0; 0]);
+        assert_eq!(nearest(&[], 0, 3), [0; 0]);
     }
 
     #[test]

@@ -120,7 +120,9 @@ impl WordTable {
     /// looked for lately.
     #[must_use]
     pub fn nearest(&self, vector: &ConceptVector, limit: usize) -> Vec<NearWord> {
-        let nearest = self.near.of(vector, limit, || self.search(vector, limit));
+        let nearest = self
+            .near
+            .get_or_find(vector, limit, || self.search(vector, limit));
         let near = nearest.iter().map(|&(cosine, word)| NearWord {
             term: self.terms.get(word).to_owned(),
             cosine,
@@ -169,7 +171,7 @@ impl Work for Scan<'_> {
         for (word, (row, length)) in rows.enumerate() {
             let product = multiplier.dot(&signed(row)) as f32;
             let cosine = product * f32::from_le_bytes(*length) * vector.factor;
-            if best.wants(cosine) {
+            if best.is_candidate(cosine) {
                 best.add(cosine, word);
             }
         }
@@ -221,11 +223,7 @@ impl WordTableBuilder {
             terms: terms.finish(),
             vectors: vectors.into(),
             factors: f32_column(self.words.iter().map(|(.., factor)| *factor)),
-            lengths: f32_column(
-                self.words
-                    .iter()
-                    .map(|(_, bytes, _)| one_over_length(bytes)),
-            ),
+            lengths: f32_column(self.words.iter().map(|(_, bytes, _)| inverse_length(bytes))),
             grams: self.grams.into(),
             gram_factors: f32_column(self.gram_factors),
             unknown_weight: self.unknown_weight,
@@ -234,7 +232,7 @@ impl WordTableBuilder {
     }
 }
 
-fn one_over_length(bytes: &Bytes) -> f32 {
+fn inverse_length(bytes: &Bytes) -> f32 {
     let length = norm(&bytes.map(f32::from));
     if length > 0.0 { length.recip() } else { 0.0 }
 }

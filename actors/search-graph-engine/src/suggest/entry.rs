@@ -59,7 +59,7 @@ pub(super) fn order(a: &SuggesterEntry<'_>, b: &SuggesterEntry<'_>) -> std::cmp:
 }
 
 /// Leaves the heaviest of too many.
-pub(crate) fn keep_heaviest(suggested: &mut Vec<SuggesterEntry<'_>>) {
+pub(crate) fn retain_heaviest(suggested: &mut Vec<SuggesterEntry<'_>>) {
     if suggested.len() > MAX_SUGGESTIONS {
         suggested.select_nth_unstable_by(MAX_SUGGESTIONS, order);
         suggested.truncate(MAX_SUGGESTIONS);

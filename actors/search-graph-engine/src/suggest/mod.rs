@@ -15,8 +15,8 @@ use fst::Automaton;
 use search_core::analysis::folded_line;
 
 use crate::columns::RowSet;
-pub(crate) use entry::keep_heaviest;
 use entry::order;
+pub(crate) use entry::retain_heaviest;
 pub use entry::{MAX_SUGGESTIONS, SuggesterEntry, Suggestion, SuggestionKind};
 use near::LevenshteinAutomaton;
 use table::SuggestionTable;
@@ -56,7 +56,7 @@ impl Suggester {
         let mut marked = self.gone.clone();
         let mut recent: BTreeMap<String, SuggesterEntry<'_>> = BTreeMap::new();
         for place in 0..self.recent.len() {
-            let entry = self.recent.at(place);
+            let entry = self.recent.entry(place);
             recent.insert(folded_line(entry.text), entry);
         }
         for one in gone {
@@ -65,7 +65,7 @@ impl Suggester {
                 recent.remove(&key);
             }
             if let Some(place) = self.all.place(&key)
-                && self.all.at(place).kind == one.kind
+                && self.all.entry(place).kind == one.kind
             {
                 marked.add(place);
             }
@@ -74,7 +74,7 @@ impl Suggester {
             let key = folded_line(one.text);
             let known = recent.get(&key).copied().or_else(|| {
                 let place = self.all.place(&key)?;
-                (!marked.holds(place)).then(|| self.all.at(place))
+                (!marked.contains(place)).then(|| self.all.entry(place))
             });
             // Of the same kind it may have become lighter.
             let stays = |known: SuggesterEntry<'_>| {
@@ -117,9 +117,9 @@ impl Suggester {
     /// are fewer, what its last word may become, then those that nearly begin so.
     #[must_use]
     pub fn suggest(&self, input: &str, limit: usize) -> Vec<Suggestion> {
-        let mut found = self.by_prefix(input, limit);
+        let mut found = self.complete_prefix(input, limit);
         if found.len() < limit {
-            found.extend(self.of_last_word(input, limit - found.len()));
+            found.extend(self.complete_last_word(input, limit - found.len()));
         }
         if found.len() < limit {
             for near in self.nearly(input, limit) {
@@ -133,7 +133,7 @@ impl Suggester {
 
     /// The suggestions that begin with what was typed, heaviest first.
     #[must_use]
-    pub fn by_prefix(&self, input: &str, limit: usize) -> Vec<Suggestion> {
+    pub fn complete_prefix(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let Some(key) = key_of(input) else {
             return Vec::new();
         };
@@ -141,14 +141,14 @@ impl Suggester {
     }
 
     /// What was typed with its last word completed, heaviest first.
-    fn of_last_word(&self, input: &str, limit: usize) -> Vec<Suggestion> {
+    fn complete_last_word(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let Some((head, last)) = input.trim_start().rsplit_once(char::is_whitespace) else {
             return Vec::new();
         };
         if last.chars().count() < MIN_LAST {
             return Vec::new();
         }
-        let all = self.by_prefix(last, limit).into_iter();
+        let all = self.complete_prefix(last, limit).into_iter();
         let words = all.filter(|one| one.kind != SuggestionKind::Title && one.text != last);
         let completed = words.map(|one| Suggestion {
             text: format!("{} {}", head.trim_end(), one.text),
@@ -176,11 +176,11 @@ impl Suggester {
 
     fn heaviest<A: Automaton>(&self, limit: usize, machine: impl Fn() -> A) -> Vec<Suggestion> {
         let all = self.all.places(machine()).into_iter();
-        let all = all.filter(|place| !self.gone.holds(*place));
+        let all = all.filter(|place| !self.gone.contains(*place));
         let recent = self.recent.places(machine()).into_iter();
         let mut found: Vec<SuggesterEntry<'_>> = all
-            .map(|place| self.all.at(place))
-            .chain(recent.map(|place| self.recent.at(place)))
+            .map(|place| self.all.entry(place))
+            .chain(recent.map(|place| self.recent.entry(place)))
             .collect();
         if limit > 0 && found.len() > limit {
             found.select_nth_unstable_by(limit - 1, order);

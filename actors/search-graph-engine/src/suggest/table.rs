@@ -3,7 +3,7 @@
 use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
 use search_core::analysis::folded_line;
 
-use super::entry::{KINDS, SuggesterEntry, SuggestionKind, keep_heaviest, order, packed};
+use super::entry::{KINDS, SuggesterEntry, SuggestionKind, order, packed, retain_heaviest};
 use crate::columns::{Column, Texts, TextsBuilder, u32_column};
 
 /// Entries looked at for one answer: a prefix of one letter is not worth more.
@@ -34,7 +34,7 @@ impl FoldedKey {
         }
     }
 
-    fn of(self, folded: &str) -> &str {
+    fn resolve(self, folded: &str) -> &str {
         &folded[self.start as usize..self.end as usize]
     }
 }
@@ -59,7 +59,7 @@ impl Default for SuggestionTable {
 
 impl SuggestionTable {
     pub(super) fn new(mut suggested: Vec<SuggesterEntry<'_>>) -> Self {
-        keep_heaviest(&mut suggested);
+        retain_heaviest(&mut suggested);
         // One text of all keys: a hundred thousand small ones would take twice the memory. As it
         // grows it would take twice as much again.
         let bytes = suggested.iter().map(|one| one.text.len()).sum();
@@ -72,7 +72,7 @@ impl SuggestionTable {
                 keyed.push((FoldedKey::new(start, folded.len()), one));
             }
         }
-        let key = |one: &(FoldedKey, _)| one.0.of(&folded);
+        let key = |one: &(FoldedKey, _)| one.0.resolve(&folded);
         keyed.sort_unstable_by(|a, b| key(a).cmp(key(b)).then_with(|| order(&a.1, &b.1)));
         keyed.dedup_by(|later, first| {
             let is_same = key(later) == key(first);
@@ -98,7 +98,7 @@ impl SuggestionTable {
     }
 
     /// The suggestion at a place of the map.
-    pub(super) fn at(&self, place: usize) -> SuggesterEntry<'_> {
+    pub(super) fn entry(&self, place: usize) -> SuggesterEntry<'_> {
         let packed = self.weights.u32(place);
         SuggesterEntry {
             text: self.texts.get(place),

@@ -48,7 +48,7 @@ impl Thesaurus {
             .collect();
         declared.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.name.cmp(&b.1.name)));
         for (line, entry) in declared {
-            let id = ConceptId::of_normalised(&line);
+            let id = ConceptId::from_normalised(&line);
             match thesaurus.places.get(&id) {
                 Some(&place) => thesaurus.entries[place].synonyms.extend(entry.synonyms),
                 None => {

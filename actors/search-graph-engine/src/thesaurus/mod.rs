@@ -29,11 +29,11 @@ pub struct ConceptId(pub u64);
 impl ConceptId {
     /// Of a name; case, accents and punctuation make no difference.
     #[must_use]
-    pub fn of(name: &str) -> Self {
-        Self::of_normalised(&folded_line(name))
+    pub fn from_name(name: &str) -> Self {
+        Self::from_normalised(&folded_line(name))
     }
 
-    pub(crate) fn of_normalised(line: &str) -> Self {
+    pub(crate) fn from_normalised(line: &str) -> Self {
         let hash = blake3::hash(line.as_bytes());
         let first = hash.as_bytes().first_chunk();
         Self(u64::from_le_bytes(*first.expect("a hash of 32 bytes")))

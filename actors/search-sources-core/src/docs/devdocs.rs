@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{MAX_NAMES, below};
+use super::{MAX_NAMES, join_below};
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 use crate::remote::html_text;
 
@@ -97,7 +97,7 @@ fn name(base: Option<&str>, entry: &Entry) -> Item {
             500,
         ),
         tags: entry.kind.iter().map(|kind| line(kind, 60)).collect(),
-        url: base.and_then(|base| below(base, &entry.path)),
+        url: base.and_then(|base| join_below(base, &entry.path)),
         ..Item::default()
     }
 }

@@ -13,7 +13,7 @@ pub use sphinx::{MAX_INVENTORY, sphinx_names};
 const MAX_NAMES: usize = 200_000;
 
 /// An address below another one. A name leads nowhere else: it has no scheme and does not climb.
-fn below(base: &str, path: &str) -> Option<String> {
+fn join_below(base: &str, path: &str) -> Option<String> {
     let stays = !path.starts_with('/')
         && !path.contains("://")
         && !path.contains('\\')

@@ -1,6 +1,6 @@
 //! `all.html`, rustdoc's list of all items of a crate.
 
-use super::{MAX_NAMES, below};
+use super::{MAX_NAMES, join_below};
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 use crate::remote::html_text;
 
@@ -39,7 +39,7 @@ fn item(base: &str, part: &str) -> Option<Item> {
         key: line(address, 300),
         body: format!("{kind} {name}"),
         tags: vec![line(kind, 30)],
-        url: Some(below(base, address)?),
+        url: Some(join_below(base, address)?),
         title: name,
         ..Item::default()
     })

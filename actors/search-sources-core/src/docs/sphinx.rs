@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::{MAX_NAMES, below};
+use super::{MAX_NAMES, join_below};
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 
 const WHAT: &str = "the documentation";
@@ -89,7 +89,7 @@ fn item(base: &str, project: &str, row: &str) -> Option<Item> {
         title: line(title, 300),
         body: line(&format!("{role} {name} · {project}"), 500),
         tags: vec![domain.to_owned(), role.to_owned()],
-        url: Some(below(base, &address)?),
+        url: Some(join_below(base, &address)?),
         ..Item::default()
     })
 }

@@ -17,7 +17,7 @@ pub enum Dialect {
 
 impl Dialect {
     /// From the names at the top of the folder.
-    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn detect<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = names.into_iter();
         if names.any(|name| matches!(name, "logseq" | "journals")) {
             Self::Logseq

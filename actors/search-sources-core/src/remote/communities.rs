@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ask, each, html, json, list};
+use super::{Ask, html, json, list, parse_entries};
 use crate::date;
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 
@@ -63,7 +63,7 @@ pub fn discourse(base: &str, body: &str) -> Result<ParsedItems, SourceDataError>
         _ => return list("the forum", value, "posts").map(|_| ParsedItems::default()),
     };
     let base = base.trim_end_matches('/');
-    Ok(each(posts, |post: Post| {
+    Ok(parse_entries(posts, |post: Post| {
         let topic = topics.get(&post.topic_id)?;
         let slug = topic.slug.as_deref().unwrap_or("-");
         let url = format!(
@@ -135,7 +135,7 @@ pub fn stack_exchange(body: &str) -> Result<(ParsedItems, Option<u64>), SourceDa
         return Err(server_error(WHAT, message));
     }
     let wait = value.get("backoff").and_then(Value::as_u64);
-    let parsed = each(list(WHAT, value, "items")?, |question: Question| {
+    let parsed = parse_entries(list(WHAT, value, "items")?, |question: Question| {
         let mut tags = question.tags;
         tags.push(
             if question.is_answered {
@@ -188,7 +188,7 @@ struct NewsHit {
 /// When it is another shape.
 pub fn hacker_news(body: &str) -> Result<ParsedItems, SourceDataError> {
     let entries = list("Hacker News", json("Hacker News", body)?, "hits")?;
-    Ok(each(entries, |hit: NewsHit| {
+    Ok(parse_entries(entries, |hit: NewsHit| {
         let title = hit.title.or(hit.story_title)?;
         let text = hit.story_text.or(hit.comment_text).unwrap_or_default();
         let discussion = format!("https://news.ycombinator.com/item?id={}", hit.id);
@@ -231,17 +231,20 @@ struct RustPost {
 pub fn query_rs(body: &str) -> Result<ParsedItems, SourceDataError> {
     let value = json("query.rs", body)?;
     let field = if value.is_object() { "posts" } else { "" };
-    Ok(each(list("query.rs", value, field)?, |post: RustPost| {
-        let _ = post.score;
-        let author = (!post.author.is_empty()).then(|| format!("author:{}", post.author));
-        Some(Item {
-            key: post.url.clone(),
-            title: line(&post.title, 300),
-            tags: author.into_iter().collect(),
-            url: Some(post.url),
-            ..Item::default()
-        })
-    }))
+    Ok(parse_entries(
+        list("query.rs", value, field)?,
+        |post: RustPost| {
+            let _ = post.score;
+            let author = (!post.author.is_empty()).then(|| format!("author:{}", post.author));
+            Some(Item {
+                key: post.url.clone(),
+                title: line(&post.title, 300),
+                tags: author.into_iter().collect(),
+                url: Some(post.url),
+                ..Item::default()
+            })
+        },
+    ))
 }
 
 fn server_error(what: &'static str, message: &str) -> SourceDataError {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Ask, each, json as parse, list};
+use super::{Ask, json as parse, list, parse_entries};
 use crate::date;
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 
@@ -60,7 +60,7 @@ pub fn elastic(fields: &[String], body: &str) -> Result<ParsedItems, SourceDataE
         });
     }
     let hits = value.get_mut("hits").map(Value::take).unwrap_or_default();
-    Ok(each(list(WHAT, hits, "hits")?, |hit: Hit| {
+    Ok(parse_entries(list(WHAT, hits, "hits")?, |hit: Hit| {
         item(&hit, fields)
     }))
 }

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::{Ask, each, json, list};
+use super::{Ask, json, list, parse_entries};
 use crate::date;
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 
@@ -195,7 +195,7 @@ pub fn forge_issues(api: ForgeApi, body: &str) -> Result<ParsedItems, SourceData
         ""
     };
     let entries = list("the forge", value, field)?;
-    Ok(each(entries, |issue: Issue| Some(item(issue))))
+    Ok(parse_entries(entries, |issue: Issue| Some(item(issue))))
 }
 
 fn item(issue: Issue) -> Item {

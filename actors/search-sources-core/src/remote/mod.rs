@@ -99,7 +99,7 @@ fn list(what: &'static str, value: Value, field: &str) -> Result<Vec<Value>, Sou
 }
 
 /// Each entry read by `item`; entries that cannot be read are counted.
-fn each<T: DeserializeOwned>(
+fn parse_entries<T: DeserializeOwned>(
     entries: Vec<Value>,
     item: impl Fn(T) -> Option<crate::Item>,
 ) -> ParsedItems {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ask, each, json, list};
+use super::{Ask, json, list, parse_entries};
 use crate::date;
 use crate::item::{Item, ParsedItems, SourceDataError, line};
 
@@ -53,7 +53,7 @@ pub fn vikunja(base: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
         list(WHAT, value, "")?
     };
     let base = base.trim_end_matches('/');
-    Ok(each(entries, |task: VikunjaTask| {
+    Ok(parse_entries(entries, |task: VikunjaTask| {
         let labels = task.labels.unwrap_or_default();
         let mut tags: Vec<String> = labels.into_iter().map(|label| label.title).collect();
         tags.push(format!(
@@ -137,7 +137,7 @@ pub fn clickup(body: &str) -> Result<(ParsedItems, bool), SourceDataError> {
     let last = value.get("last_page").and_then(Value::as_bool);
     let entries = list(WHAT, value, "tasks")?;
     let more = !last.unwrap_or(entries.len() < 100);
-    let parsed = each(entries, |task: ClickUpTask| {
+    let parsed = parse_entries(entries, |task: ClickUpTask| {
         let mut tags: Vec<String> = task.tags.into_iter().map(|tag| tag.name).collect();
         tags.extend(
             task.status

@@ -8,7 +8,7 @@ use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
 use super::servers::{ServerConnection, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
-use crate::compared::ComparedSettings;
+use crate::compared_settings::ComparedSettings;
 use crate::options::Options;
 use parking_lot::Mutex;
 use std::collections::HashMap;

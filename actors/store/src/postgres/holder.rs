@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::fault::Fault;
 use super::holder_lock::{LONGEST_SILENCE, worked_for};
 use super::installation::Installation;
-use crate::compared::salt_mark;
+use crate::compared_settings::salt_mark;
 use crate::error::OpenError;
 use crate::lock::Holder;
 use std::thread;

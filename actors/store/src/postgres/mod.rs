@@ -26,6 +26,7 @@ mod holder_lock;
 mod installation;
 mod intake;
 mod intake_page;
+mod intake_rows;
 mod known_keys;
 mod layout;
 mod listener;
@@ -36,7 +37,6 @@ mod readers;
 mod servers;
 mod session;
 mod shared;
-mod taken_in;
 mod tls;
 mod url;
 
@@ -64,10 +64,10 @@ use std::time::{Duration, Instant};
 pub use self::holder::StandbyCounts;
 pub use self::intake::{IntakeHandle, TakenIn};
 pub use self::intake_page::{IntakeBacklog, IntakeEntry, IntakePage};
+pub(crate) use self::intake_rows::TakenInEntries;
 pub use self::peek::peek;
 pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};
-pub(crate) use self::taken_in::TakenInEntries;
 pub use self::url::PostgresUrl;
 
 /// The writer's side of a store in PostgreSQL.

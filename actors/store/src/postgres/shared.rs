@@ -18,7 +18,7 @@ use super::layout;
 use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
 use super::session::Session;
-use crate::compared::ComparedSettings;
+use crate::compared_settings::ComparedSettings;
 use crate::error::OpenError;
 use parking_lot::Mutex;
 use std::fmt;

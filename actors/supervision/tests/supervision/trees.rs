@@ -78,15 +78,17 @@ fn a_part_of_a_tree_stops_alone_and_its_supervisors_in_reverse() {
         };
         let ((first, a), (second, b), (third, c)) =
             (part("1", "a"), part("2", "b"), part("3", "c"));
-        let kept = Root::below(&tree.handle(), vec![first]).await.unwrap();
-        let ended = Root::below(&tree.handle(), vec![second, third])
+        let kept = Root::start_below(&tree.handle(), vec![first])
+            .await
+            .unwrap();
+        let ended = Root::start_below(&tree.handle(), vec![second, third])
             .await
             .unwrap();
         all_ready(&[a.clone(), b, c]).await;
         let shown = ended.handle().tree().snapshot();
         assert!(shown.find(&["1", "a"]).is_some(), "the whole tree is shown");
         assert!(
-            Root::below(&tree.handle(), vec![SupervisorSpec::new("1")])
+            Root::start_below(&tree.handle(), vec![SupervisorSpec::new("1")])
                 .await
                 .is_err()
         );
@@ -104,7 +106,7 @@ fn a_part_of_a_tree_stops_alone_and_its_supervisors_in_reverse() {
             "it ended with the tree"
         );
         assert!(
-            Root::below(&handle, vec![SupervisorSpec::new("4")])
+            Root::start_below(&handle, vec![SupervisorSpec::new("4")])
                 .await
                 .is_err()
         );
@@ -119,7 +121,7 @@ fn a_part_that_fails_too_often_takes_the_tree_along_and_says_so() {
         let child = puppet("a", &journal);
         let reference = child.reference();
         let part = SupervisorSpec::new("part").policy(NEVER).child(child);
-        let part = Root::below(&tree.handle(), vec![part]).await.unwrap();
+        let part = Root::start_below(&tree.handle(), vec![part]).await.unwrap();
         reference.ready().await;
         reference.tell(Fail("planned")).unwrap();
         assert!(part.verdict().await.is_failure());
@@ -427,13 +429,13 @@ fn whoever_ends_with_a_tree_hears_of_the_shutdown_and_of_a_tree_that_gave_up() {
     run(async {
         let journal = Journal::default();
         let part = SupervisorSpec::new("part").child(puppet("a", &journal));
-        let tree = Root::own("root", vec![part]);
+        let tree = Root::start_named("root", vec![part]);
         until(&tree.handle(), &["part", "a"], |node| {
             node.state == ActorState::Running
         })
         .await;
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let (actors, ended) = tree.until(async {
+        let (actors, ended) = tree.watch_until(async {
             let _ = stopped.await;
         });
         stop.send(()).expect("somebody waits");
@@ -444,7 +446,7 @@ fn whoever_ends_with_a_tree_hears_of_the_shutdown_and_of_a_tree_that_gave_up() {
         let child = puppet("b", &Journal::default());
         let reference = child.reference();
         let tree = Root::start(SupervisorSpec::root("root").policy(NEVER).child(child));
-        let (actors, ended) = tree.until(std::future::pending());
+        let (actors, ended) = tree.watch_until(std::future::pending());
         reference.ready().await;
         reference.tell(Panic("planned")).expect("it runs");
         ended.await;

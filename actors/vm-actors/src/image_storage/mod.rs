@@ -11,11 +11,11 @@
 
 mod collect;
 mod error;
-mod left;
 mod lost_index;
 mod migrate;
 #[cfg(test)]
 mod migration_tests;
+mod orphan_marks;
 mod pull;
 mod push;
 #[cfg(test)]

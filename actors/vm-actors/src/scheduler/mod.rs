@@ -193,7 +193,7 @@ impl VmScheduler {
             .provisioner
             .driver
             .isolation()
-            .meets(request.spec.isolation_min)
+            .satisfies(request.spec.isolation_min)
         {
             return self.finish(request, Err(unmet.into()), ctx);
         }

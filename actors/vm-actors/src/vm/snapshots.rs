@@ -162,7 +162,7 @@ impl Handler<ForgetSnapshot> for Vm {
         }
         let (paused, gone) = (self.entry.paused(), name.clone());
         let forget = move || {
-            let forgotten = machine.forget_snapshot(&gone, SNAPSHOT_TIMEOUT);
+            let forgotten = machine.delete_snapshot(&gone, SNAPSHOT_TIMEOUT);
             forgotten.map_err(VmFailure::from)
         };
         self.while_still(forget, paused, move |vm, ()| {

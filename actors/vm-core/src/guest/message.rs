@@ -185,13 +185,13 @@ pub struct Credits {
 
 impl Default for Credits {
     fn default() -> Self {
-        Self::of(super::window::WINDOW)
+        Self::new(super::window::WINDOW)
     }
 }
 
 impl Credits {
     /// With a window of so many bytes.
-    pub fn of(window: u32) -> Self {
+    pub fn new(window: u32) -> Self {
         Self {
             left: window.into(),
             most: window.into(),
@@ -209,7 +209,7 @@ impl Credits {
     ///
     /// # Errors
     /// `Overrun` when it had no credit for it.
-    pub fn spend(&mut self, bytes: usize) -> Result<(), Overrun> {
+    pub fn consume(&mut self, bytes: usize) -> Result<(), Overrun> {
         if self.take(bytes) == bytes {
             Ok(())
         } else {

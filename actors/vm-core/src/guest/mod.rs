@@ -52,12 +52,13 @@
 //! resynchronising. Whoever holds the guest's end may be hostile, so the host keeps to
 //! [`Use::take`] about what is in turn, and counts a VM as alive by answered pings alone.
 
+mod channel_state;
 mod codec;
 mod frame;
 mod message;
-mod turn;
 mod window;
 
+pub use channel_state::{Breach, Turn, Use};
 pub use codec::{CodecError, decode_to_guest, decode_to_host, encode_to_guest, encode_to_host};
 pub use frame::{
     FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, MAX_PAYLOAD_TO_HOST, RawFrame,
@@ -66,7 +67,6 @@ pub use message::{
     Channel, ClockReading, Credits, Excess, Failure, FailureKind, Greeting, Overrun, TarSummary,
     ToGuest, ToHost,
 };
-pub use turn::{Breach, Turn, Use};
 pub use window::{STREAM_WINDOW, TERMINAL_WINDOW, WINDOW};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.

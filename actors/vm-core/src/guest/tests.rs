@@ -204,12 +204,12 @@ fn credit_bounds_what_is_under_way() {
     assert_eq!(credits.take(1), 0);
     credits.add(10).unwrap();
     assert_eq!(credits.take(4), 4);
-    assert_eq!(credits.spend(7), Err(crate::guest::message::Overrun));
+    assert_eq!(credits.consume(7), Err(crate::guest::message::Overrun));
     for _ in 0..3 {
         assert_eq!(credits.add(u32::MAX), Err(Excess));
     }
     assert_eq!(credits.take(usize::MAX), window, "credit does not pile up");
-    let mut stream = Credits::of(STREAM_WINDOW);
+    let mut stream = Credits::new(STREAM_WINDOW);
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);
     assert_eq!(stream.add(WINDOW), Err(Excess));
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);

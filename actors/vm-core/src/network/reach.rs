@@ -34,6 +34,6 @@ impl Reach {
                 .manager
                 .0
                 .iter()
-                .any(|pattern| pattern.holds(address, port))
+                .any(|pattern| pattern.matches(address, port))
     }
 }

@@ -134,7 +134,7 @@ fn what_goes_beyond_the_managers_list_is_found() {
     for (manager, asked, covered) in table {
         let (manager, asked) = (list(&[manager]), list(&[asked]));
         assert_eq!(
-            manager.beyond(&asked).is_none(),
+            manager.first_uncovered(&asked).is_none(),
             covered,
             "{manager:?} and {asked:?}"
         );

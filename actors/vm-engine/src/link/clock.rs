@@ -96,7 +96,7 @@ impl Link {
                 Rate::Right => return Ok(()),
                 Rate::Wrong { least, most } => return Err(wrong_rate(least, most)),
                 Rate::Unsure if start.elapsed() >= patience => {
-                    let took = next.took().as_millis();
+                    let took = next.round_trip().as_millis();
                     return Err(MachineError::Clock(format!(
                         "it cannot be compared with the host's: an answer takes {took} ms"
                     )));

@@ -172,7 +172,7 @@ impl Link {
         spec: ExecSpec,
         sink: Box<dyn ExecSink>,
     ) -> Result<ExecTicket, MachineError> {
-        let typing = Credits::of(TERMINAL_WINDOW);
+        let typing = Credits::new(TERMINAL_WINDOW);
         let listener = ExecListener {
             sink: Some(sink),
             credits: Credits::default(),

@@ -186,7 +186,7 @@ impl Reader {
             (DataReceiver::Exec(listener), ToHost::Output(stream, bytes)) => {
                 let owed = {
                     let mut listener = listener.lock();
-                    listener.credits.spend(bytes.len()).map_err(text)?;
+                    listener.credits.consume(bytes.len()).map_err(text)?;
                     listener.owed += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
                     if let Some(sink) = &mut listener.sink {
                         listener.held = sink.output(*stream, bytes) == Flow::Hold;
@@ -260,7 +260,7 @@ enum DataReceiver {
 /// What comes where nobody waits any more is within the window as well.
 fn spend(credits: &mut Credits, message: &ToHost<'_>) -> Result<(), String> {
     match message {
-        ToHost::Data(bytes) => credits.spend(bytes.len()).map_err(text),
+        ToHost::Data(bytes) => credits.consume(bytes.len()).map_err(text),
         _ => Ok(()),
     }
 }

@@ -79,7 +79,7 @@ impl Streams {
         }
         match message {
             ToHost::Data(bytes) => {
-                inbox.credits.spend(bytes.len()).map_err(text)?;
+                inbox.credits.consume(bytes.len()).map_err(text)?;
                 inbox.bytes.extend(&bytes[..]);
             }
             ToHost::Finish => inbox.finished = true,
@@ -120,7 +120,7 @@ impl Streams {
 
 impl StreamPipe {
     fn new() -> Self {
-        let credits = Credits::of(STREAM_WINDOW);
+        let credits = Credits::new(STREAM_WINDOW);
         Self {
             inbox: Mutex::new(StreamInbox {
                 bytes: VecDeque::new(),

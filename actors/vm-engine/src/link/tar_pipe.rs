@@ -33,7 +33,7 @@ impl TarPipe {
 
     pub(super) fn data(&self, bytes: &[u8]) -> Result<(), Overrun> {
         let mut state = self.state.lock();
-        state.credits.spend(bytes.len())?;
+        state.credits.consume(bytes.len())?;
         state.bytes.extend(bytes);
         self.changed.notify_all();
         Ok(())

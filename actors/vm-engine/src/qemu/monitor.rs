@@ -115,7 +115,7 @@ impl Snapshots for QemuMonitor {
         self.job("snapshot-load", name, deadline)
     }
 
-    fn forget(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
+    fn delete(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
         self.job("snapshot-delete", name, deadline)
     }
 }

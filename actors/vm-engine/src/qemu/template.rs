@@ -168,14 +168,14 @@ fn freeze(qmp: &mut Qmp, directory: &MachineDirectory) -> Result<(), DriverError
         source,
     })?;
     qmp.run("stop", &Value::Null, SAVE_TIMEOUT)?;
-    leave_memory_out(qmp)?;
+    exclude_memory(qmp)?;
     qmp.send_file("state", file.as_fd(), SAVE_TIMEOUT)?;
     qmp.run("migrate", &json!({ "uri": "fd:state" }), SAVE_TIMEOUT)?;
     qmp.await_migration(SAVE_TIMEOUT)
 }
 
 /// Memory that is a file need not be written to another.
-fn leave_memory_out(qmp: &mut Qmp) -> Result<(), DriverError> {
+fn exclude_memory(qmp: &mut Qmp) -> Result<(), DriverError> {
     let capability =
         json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] });
     qmp.run("migrate-set-capabilities", &capability, SAVE_TIMEOUT)
@@ -281,7 +281,7 @@ impl QemuTemplate {
             path,
             source,
         })?;
-        leave_memory_out(qmp)?;
+        exclude_memory(qmp)?;
         qmp.send_file("state", file.as_fd(), left())?;
         qmp.run("migrate-incoming", &json!({ "uri": "fd:state" }), left())?;
         qmp.await_migration(left())?;

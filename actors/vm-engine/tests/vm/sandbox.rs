@@ -20,7 +20,7 @@ fn a_sandbox_runs_jobs_and_is_no_vm() {
     };
     assert_eq!(driver.isolation(), Isolation::NamespaceSandbox);
     assert!(
-        driver.isolation().meets(Isolation::default()).is_err(),
+        driver.isolation().satisfies(Isolation::default()).is_err(),
         "never taken for a VM"
     );
     let image = Image {

@@ -76,7 +76,7 @@ fn i17_a_clone_goes_back_to_its_snapshots_memory_and_disk() {
     go_back(vm, "one");
     assert!(!vm.is_paused());
     assert_eq!(stdout_of(vm, "cat ~/disk"), "one");
-    vm.forget_snapshot(&name("one"), TEST_TIMEOUT).unwrap();
+    vm.delete_snapshot(&name("one"), TEST_TIMEOUT).unwrap();
     assert_eq!(
         stdout_of(vm, "cat ~/disk"),
         "one",

@@ -154,7 +154,7 @@ impl HostPattern {
 
     /// Whether this names exactly such an address.
     #[must_use]
-    pub fn holds(&self, address: IpAddr, port: u16) -> bool {
+    pub fn matches(&self, address: IpAddr, port: u16) -> bool {
         match &self.hosts {
             Hosts::Network(network, bits) => {
                 is_within(address, *network, *bits) && self.has_port(port)

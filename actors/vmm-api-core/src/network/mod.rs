@@ -35,7 +35,7 @@ impl AllowList {
 
     /// The first pattern of `asked` that goes beyond this list.
     #[must_use]
-    pub fn beyond<'a>(&self, asked: &'a Self) -> Option<&'a HostPattern> {
+    pub fn first_uncovered<'a>(&self, asked: &'a Self) -> Option<&'a HostPattern> {
         let covered = |pattern: &&HostPattern| !self.0.iter().any(|own| own.covers(pattern));
         asked.0.iter().find(covered)
     }

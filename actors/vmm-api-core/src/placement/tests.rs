@@ -263,7 +263,7 @@ fn i18_where_no_host_fits_those_are_asked_that_lacked_the_image() {
     let mut hosts = vec![sandbox, cordoned, host("b", &other, room(4, 4096)), roomy];
     let asked = |hosts: &[Host<'_>]| {
         let mut placement = place(hosts, &weak);
-        placement.doubt_images();
+        placement.retry_images();
         placement
     };
     let placement = asked(&hosts);
@@ -329,13 +329,13 @@ fn i18_the_host_goes_first_that_has_more_of_what_is_scarcest_there() {
 fn i18_what_a_vm_takes_is_free_again_when_it_has_ended() {
     let mut room = room_of(8, 4, 8192).unwrap();
     let before = room;
-    room.spend(size(512, 2));
+    room.reserve(size(512, 2));
     assert_eq!((room.vms, room.mem_mib, room.vcpus), (3, 7680, 6));
-    room.give_back(size(512, 2));
+    room.release(size(512, 2));
     assert_eq!(room, before);
-    room.give_back(size(512, 2));
+    room.release(size(512, 2));
     assert_eq!((room.mem_mib, room.vcpus), (8192, 8), "no more than all");
-    room.spend(size(9000, 9));
+    room.reserve(size(9000, 9));
     assert_eq!((room.mem_mib, room.vcpus), (0, 0));
 }
 

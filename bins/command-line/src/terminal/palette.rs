@@ -17,7 +17,7 @@ pub enum ColourDepth {
 impl ColourDepth {
     /// By `NO_COLOR` (<https://no-color.org>), `COLORTERM` and `TERM`.
     #[must_use]
-    pub fn of(environment: &Environment) -> Self {
+    pub fn from_environment(environment: &Environment) -> Self {
         let variable = |name: &str| environment.get(name).ok().flatten().unwrap_or_default();
         let term = variable("TERM");
         if !variable("NO_COLOR").is_empty() || matches!(term, "" | "dumb" | "vt100" | "vt220") {
@@ -60,7 +60,7 @@ pub struct Palette {
 impl Palette {
     /// For what the terminal can show.
     #[must_use]
-    pub fn of(depth: ColourDepth) -> Self {
+    pub fn new(depth: ColourDepth) -> Self {
         let plain = Style::new();
         let colour = |sixteen: Color, (red, green, blue): (u8, u8, u8)| match depth {
             ColourDepth::None => plain,
@@ -112,18 +112,22 @@ mod tests {
             (&[("TERM", "xterm"), ("NO_COLOR", "")], ColourDepth::Sixteen),
         ] {
             let environment = Environment::from_iter(variables.iter().copied());
-            assert_eq!(ColourDepth::of(&environment), expected, "{variables:?}");
+            assert_eq!(
+                ColourDepth::from_environment(&environment),
+                expected,
+                "{variables:?}"
+            );
         }
     }
 
     #[test]
     fn without_colours_no_style_has_one_and_matches_are_seen_all_the_same() {
-        let palette = Palette::of(ColourDepth::None);
+        let palette = Palette::new(ColourDepth::None);
         for style in [palette.matched, palette.error, palette.key, palette.faint] {
             assert_eq!((style.fg, style.bg), (None, None));
         }
         assert!(palette.matched.add_modifier.contains(Modifier::UNDERLINED));
-        let sixteen = Palette::of(ColourDepth::Sixteen);
+        let sixteen = Palette::new(ColourDepth::Sixteen);
         assert!(!matches!(sixteen.matched.fg, Some(Color::Rgb(..)) | None));
     }
 }

@@ -15,7 +15,7 @@ impl RawTerminal {
     ///
     /// # Errors
     /// When standard input is no terminal.
-    pub fn enter() -> io::Result<Self> {
+    pub fn enable() -> io::Result<Self> {
         restore_on_panic();
         enable_raw_mode()?;
         Ok(Self(()))

@@ -43,12 +43,12 @@ impl Screen {
     ///
     /// # Errors
     /// When standard output is no terminal, or it cannot be written to.
-    pub fn enter() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         restore_on_panic();
         *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
         take()?;
         // A failure here must not leave the terminal taken.
-        let (terminal, size) = blank().inspect_err(|_| give_back())?;
+        let (terminal, size) = blank().inspect_err(|_| restore_terminal())?;
         Ok(Self { terminal, size })
     }
 
@@ -92,7 +92,7 @@ impl Screen {
     /// # Errors
     /// When the terminal is gone by then.
     pub fn suspend(&mut self) -> io::Result<()> {
-        give_back();
+        restore_terminal();
         // A shell without job control leaves the program running.
         let _ = kill_process(getpid(), Signal::TSTP);
         take()?;
@@ -103,7 +103,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
         let mut messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
         for message in messages.drain(..) {
             let _ = writeln!(io::stderr(), "{message}");
@@ -133,12 +133,12 @@ fn take() -> io::Result<()> {
         EnableMouseCapture,
         EnableBracketedPaste
     );
-    entered.inspect_err(|_| give_back())
+    entered.inspect_err(|_| restore_terminal())
 }
 
 /// Gives the terminal back as it was found. Does nothing when that has been done. A terminal that
 /// is gone is no reason to fail.
-pub fn give_back() {
+pub fn restore_terminal() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -176,7 +176,7 @@ pub fn restore_on_panic() {
                 messages.push(info.to_string());
                 return;
             }
-            give_back();
+            restore_terminal();
             let _ = disable_raw_mode();
             usual(info);
         }));

@@ -49,7 +49,7 @@ impl TerminationSignals {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn catch() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

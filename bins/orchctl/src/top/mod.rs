@@ -66,7 +66,7 @@ fn frame(snapshot: model::Snapshot, columns: u16, now: Timestamp) -> String {
     let mut model = Model::new((columns, rows), now);
     model.is_text = true;
     update(&mut model, Event::Fetched(Ok(Box::new(snapshot))));
-    let palette = Palette::of(ColourDepth::None);
+    let palette = Palette::new(ColourDepth::None);
     // In memory: nothing can fail.
     let backend = TestBackend::new(columns, rows);
     let Ok(mut terminal) = Terminal::new(backend);
@@ -102,17 +102,17 @@ async fn live(
             "top needs a terminal ({error}); --once prints one frame"
         ))
     };
-    let mut signals = TerminationSignals::catch().map_err(failed)?;
+    let mut signals = TerminationSignals::listen().map_err(failed)?;
     let mut input = InputReader::start().map_err(failed)?;
     let size = crossterm::terminal::size().map_err(failed)?;
-    let palette = Palette::of(ColourDepth::of(environment));
+    let palette = Palette::new(ColourDepth::from_environment(environment));
     let mut model = Model::new(size, Timestamp::now());
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
     let mut work = PendingRequests::new(bridge, sender);
     let mut ticks = tokio::time::interval(Duration::from_secs(options.interval.into()));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut screen = Screen::enter().map_err(failed)?;
+    let mut screen = Screen::open().map_err(failed)?;
     loop {
         let gone = |error| Failure::Unreachable(format!("the terminal is gone: {error}"));
         model.size = screen.measure().map_err(gone)?;

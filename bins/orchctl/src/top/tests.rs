@@ -146,7 +146,8 @@ fn the_help_line_shows_what_works_now() {
 fn every_size_can_be_drawn() {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    let palette = command_line::terminal::Palette::of(command_line::terminal::ColourDepth::Sixteen);
+    let palette =
+        command_line::terminal::Palette::new(command_line::terminal::ColourDepth::Sixteen);
     let mut model = model();
     for detail in [false, true] {
         if detail {

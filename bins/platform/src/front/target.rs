@@ -107,7 +107,7 @@ fn has_odd_segments(path: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<String, Refusal> {
+    fn parse(text: &str) -> Result<String, Refusal> {
         target("/runner", &text.parse().expect("an address"))
     }
 
@@ -127,7 +127,7 @@ mod tests {
             ("/runner/a..b/...", "/a..b/..."),
             ("/runner/webhooks", "/webhooks"),
         ] {
-            assert_eq!(of(asked).as_deref(), Ok(expected), "{asked}");
+            assert_eq!(parse(asked).as_deref(), Ok(expected), "{asked}");
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
             "/runner/%4",
             "/runner/%zz",
         ] {
-            assert_eq!(of(asked), Err(Refusal::Ambiguous), "{asked}");
+            assert_eq!(parse(asked), Err(Refusal::Ambiguous), "{asked}");
         }
     }
 
@@ -165,16 +165,16 @@ mod tests {
             "/",
             "/x/runner/runs",
         ] {
-            assert_eq!(of(asked), Err(Refusal::NotMounted), "{asked}");
+            assert_eq!(parse(asked), Err(Refusal::NotMounted), "{asked}");
         }
         for asked in [
             "http://127.0.0.1:1/runner/runs",
             "http://evil.example/runner/runs",
         ] {
-            assert_eq!(of(asked), Err(Refusal::Absolute), "{asked}");
+            assert_eq!(parse(asked), Err(Refusal::Absolute), "{asked}");
         }
         let long = format!("/runner/{}", "a".repeat(MAX_TARGET_BYTES));
-        assert_eq!(of(&long), Err(Refusal::TooLong));
+        assert_eq!(parse(&long), Err(Refusal::TooLong));
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             "/runner/sign-out",
             "/runner/ui/parts.json",
         ] {
-            assert_eq!(of(asked), Err(Refusal::NotMounted), "{asked}");
+            assert_eq!(parse(asked), Err(Refusal::NotMounted), "{asked}");
         }
     }
 }

@@ -58,7 +58,7 @@ fn name(id: &str, part: &str) -> String {
 }
 
 /// Stores an object of a backup.
-pub(super) fn put(
+pub(super) fn store_part(
     storage: &ObjectStorage,
     id: &str,
     name_of_part: &str,
@@ -92,7 +92,7 @@ pub(super) fn get(storage: &ObjectStorage, id: &str, part: &Part) -> anyhow::Res
 /// Ends a backup: from now on it can be restored.
 pub(super) fn seal(storage: &ObjectStorage, manifest: &Manifest) -> anyhow::Result<()> {
     let text = serde_json::to_vec_pretty(manifest)?;
-    put(storage, &manifest.id, MANIFEST, Bytes::from(text)).map(drop)
+    store_part(storage, &manifest.id, MANIFEST, Bytes::from(text)).map(drop)
 }
 
 /// The backup called `id`, or the latest.

@@ -38,7 +38,7 @@ pub(crate) fn save(
         let _lock = exclusively(settings)?;
         save::run(&storage, settings, environment)
     };
-    end(arguments, done())
+    report_result(arguments, done())
 }
 
 /// Brings them back.
@@ -53,10 +53,10 @@ pub(crate) fn restore(
         let _lock = exclusively(settings)?;
         restore::run(&storage, order, settings, environment)
     };
-    end(arguments, done())
+    report_result(arguments, done())
 }
 
-fn end(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
+fn report_result(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
     match done {
         Ok(done) => {
             for note in &done.notes {

@@ -24,7 +24,7 @@ pub(super) fn run(
 ) -> anyhow::Result<BackupReport> {
     let data = &settings.data_path.value;
     recover(settings)?;
-    if !order.force && holds_anything(settings)? {
+    if !order.force && has_data(settings)? {
         bail!(
             "{} holds conversations or summaries already: --force replaces them",
             data.display()
@@ -116,7 +116,7 @@ fn recover(settings: &ServerSettings) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn holds_anything(settings: &ServerSettings) -> anyhow::Result<bool> {
+fn has_data(settings: &ServerSettings) -> anyhow::Result<bool> {
     if !boot::state_folder(settings).exists() {
         return Ok(false);
     }

@@ -46,11 +46,11 @@ fn upload(
             break;
         }
         let name = format!("part-{:05}", manifest.parts.len());
-        let stored = manifest::put(storage, &manifest.id, &name, Bytes::from(part))?;
+        let stored = manifest::store_part(storage, &manifest.id, &name, Bytes::from(part))?;
         manifest.parts.push(stored);
     }
     if let Some(text) = roles(settings, environment, &mut notes) {
-        let stored = manifest::put(storage, &manifest.id, "roles.json", Bytes::from(text));
+        let stored = manifest::store_part(storage, &manifest.id, "roles.json", Bytes::from(text));
         manifest.roles = Some(stored?);
     }
     manifest::seal(storage, &manifest)?;

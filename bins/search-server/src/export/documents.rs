@@ -44,7 +44,7 @@ pub(super) struct FoundDocument {
 
 impl ExportSource {
     /// The indexed sources of a role, or of the default one.
-    pub(super) fn of_role(
+    pub(super) fn for_role(
         roles: &RoleFile,
         role: Option<&str>,
         settings: &ServerSettings,

@@ -79,11 +79,11 @@ async fn export(
     let path = &settings.settings_path.value;
     let (configuration, _) = boot::read_configuration(path, environment, Path::new("/"))?;
     let roles = configuration.view().roles();
-    let sources = ExportSource::of_role(&roles, options.role.as_deref(), settings)?;
+    let sources = ExportSource::for_role(&roles, options.role.as_deref(), settings)?;
     let target = ExportTarget::new(options)?;
     let noted: Vec<_> = sources.iter().map(|source| source.noted.clone()).collect();
     let mut record = ExportRecord::open(&settings.data_path.value, options, &noted)?;
-    for id in record.begin(&noted)? {
+    for id in record.check_leases(&noted)? {
         let source = sources.iter().find(|source| source.noted.id == id);
         let name = source.map_or(id.as_str(), |source| source.name.as_str());
         print_note(&format!(
@@ -131,8 +131,8 @@ impl ExportRun<'_> {
     async fn put_all(&mut self, source: &ExportSource) -> anyhow::Result<()> {
         for found in source.documents() {
             let found = found?;
-            self.record.meet(&found.id);
-            if self.record.holds(&found.id, &found.version) {
+            self.record.record_indexed(&found.id);
+            if self.record.contains(&found.id, &found.version) {
                 self.report.unchanged += 1;
                 continue;
             }
@@ -186,7 +186,7 @@ impl ExportRun<'_> {
         }
         let done = sent.iter().filter(|(_, refusal)| refusal.is_none());
         self.record
-            .note(done.map(|(item, _)| item))
+            .record_exported(done.map(|(item, _)| item))
             .context("noting what was exported")?;
         failed.map_or(Ok(()), Err)
     }

@@ -71,7 +71,7 @@ impl ExportRecord {
     /// between is not noted here. The sources of which all is put again.
     ///
     /// What belongs to another part now is its indexer's, there and in its notes.
-    pub(super) fn begin(&mut self, sources: &[NotedSource]) -> anyhow::Result<Vec<String>> {
+    pub(super) fn check_leases(&mut self, sources: &[NotedSource]) -> anyhow::Result<Vec<String>> {
         let path = self.path.with_extension("leases");
         let known = fs::read_to_string(&path).unwrap_or_default();
         let mut leases: BTreeMap<String, String> = known
@@ -113,7 +113,7 @@ impl ExportRecord {
             (of == source.id).then(|| key.to_owned())
         };
         self.versions
-            .retain(|id, _| key_of(id).is_none_or(|key| part.holds(&key)));
+            .retain(|id, _| key_of(id).is_none_or(|key| part.contains(&key)));
         let own = self
             .versions
             .iter_mut()
@@ -148,12 +148,12 @@ impl ExportRecord {
     }
 
     /// Whether this version was exported.
-    pub(super) fn holds(&self, id: &str, version: &str) -> bool {
+    pub(super) fn contains(&self, id: &str, version: &str) -> bool {
         self.versions.get(id).is_some_and(|known| known == version)
     }
 
     /// The document is indexed.
-    pub(super) fn meet(&mut self, id: &str) {
+    pub(super) fn record_indexed(&mut self, id: &str) {
         self.met.insert(id.to_owned());
     }
 
@@ -168,7 +168,10 @@ impl ExportRecord {
     }
 
     /// Notes what the server has.
-    pub(super) fn note<'i>(&mut self, items: impl Iterator<Item = &'i BulkItem>) -> io::Result<()> {
+    pub(super) fn record_exported<'i>(
+        &mut self,
+        items: impl Iterator<Item = &'i BulkItem>,
+    ) -> io::Result<()> {
         let mut options = File::options();
         let file = options.create(true).append(true).open(&self.path)?;
         let mut file = BufWriter::new(file);
@@ -240,27 +243,29 @@ mod tests {
         let open = |tenure| {
             let sources = source(tenure);
             let mut record = ExportRecord::open(data.path(), &options, &sources).expect("room");
-            let again = record.begin(&sources).expect("room");
+            let again = record.check_leases(&sources).expect("room");
             (record, !again.is_empty())
         };
         let ids: Vec<String> = (0..20).map(|n| format!("docs/page-{n}.md")).collect();
         let (mut record, again) = open(Some((1, 1, 4)));
         assert!(!again, "nothing was noted");
         let items: Vec<_> = ids.iter().map(|id| put(id)).collect();
-        record.note(items.iter()).expect("room");
+        record.record_exported(items.iter()).expect("room");
         let elsewhere = put("other/page-1.md");
-        record.note([&elsewhere].into_iter()).expect("room");
+        record
+            .record_exported([&elsewhere].into_iter())
+            .expect("room");
         for (tenure, is_again, kept, why) in [
             (Some((1, 1, 4)), false, 20, "the same lease"),
             (Some((1, 1, 6)), true, 20, "another has had it"),
             (Some((1, 1, 6)), true, 20, "and the run ended early"),
         ] {
             let (record, again) = open(tenure);
-            let held = ids.iter().filter(|id| record.holds(id, "v1")).count();
+            let held = ids.iter().filter(|id| record.contains(id, "v1")).count();
             assert_eq!(held == 0, is_again, "{why}");
             assert!(!again || is_again, "{why}");
             assert_eq!(record.vanished().len(), kept, "{why}");
-            assert!(record.holds("other/page-1.md", "v1"), "{why}");
+            assert!(record.contains("other/page-1.md", "v1"), "{why}");
         }
         // One of two now: what the other part holds is not removed here.
         let (record, again) = open(Some((1, 2, 1)));

@@ -96,7 +96,7 @@ impl ExportTarget {
 
     /// Makes the index where there is none.
     pub(super) async fn prepare(&self) -> anyhow::Result<RemoteIndex> {
-        if let Some(id) = self.look().await? {
+        if let Some(id) = self.identity().await? {
             return Ok(RemoteIndex { id, is_new: false });
         }
         let body = mapping().to_string();
@@ -112,13 +112,13 @@ impl ExportTarget {
             bail!("{} cannot be made: {}", self.index, refusal(&made));
         }
         Ok(RemoteIndex {
-            id: self.look().await?.flatten(),
+            id: self.identity().await?.flatten(),
             is_new: true,
         })
     }
 
     /// What the server calls the index, where it says so; `None` where there is none.
-    async fn look(&self) -> anyhow::Result<Option<Option<String>>> {
+    async fn identity(&self) -> anyhow::Result<Option<Option<String>>> {
         let found = self.call(|| Request::get(self.index.clone())).await?;
         if found.status == 404 {
             return Ok(None);

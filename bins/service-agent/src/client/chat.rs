@@ -40,7 +40,7 @@ impl Client {
         let request = Request::post(self.address(&["api", "chat"], &[])?)
             .json(body)
             .header("accept", "text/event-stream")
-            .within(CHAT_TIMEOUT);
+            .with_deadline(CHAT_TIMEOUT);
         let opened = self.http.open_or_read(self.with_token(request)).await;
         let mut stream = match opened.map_err(|error| self.failure(&error))? {
             Ok(stream) => stream.idle(CHAT_TIMEOUT),

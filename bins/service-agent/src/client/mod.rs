@@ -89,7 +89,7 @@ impl Client {
         let Ok(url) = self.address(&["livez"], &[]) else {
             return false;
         };
-        let request = Request::get(url).within(Duration::from_secs(2));
+        let request = Request::get(url).with_deadline(Duration::from_secs(2));
         let answer = self.http.call(request).await;
         answer.is_ok_and(|answer| answer.is_success())
     }

@@ -43,7 +43,7 @@ impl Document {
     }
 
     /// The whole text.
-    pub(crate) fn whole(view: &DocumentView) -> Self {
+    pub(crate) fn from_view(view: &DocumentView) -> Self {
         Self {
             id: view.id.clone(),
             title: view.title.clone(),
@@ -85,7 +85,7 @@ impl Document {
     }
 
     /// Shows the next match below the one on top, or the one above it; false without one.
-    pub(crate) fn go_to_match(&mut self, forward: bool, height: usize) -> bool {
+    pub(crate) fn show_match(&mut self, forward: bool, height: usize) -> bool {
         let above = height / 3;
         let now = self.scroll + above.min(self.scroll);
         let found = if forward {
@@ -100,7 +100,7 @@ impl Document {
     }
 
     /// Shows the first match.
-    pub(crate) fn go_to_first_match(&mut self, height: usize) {
+    pub(crate) fn show_first_match(&mut self, height: usize) {
         let first = self.matches().next().unwrap_or(0);
         let last = self.wrapped.len().saturating_sub(height.max(1));
         self.scroll = first.saturating_sub(height / 3).min(last);
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn document(body: &str, highlights: &[[usize; 2]]) -> Document {
-        Document::whole(&DocumentView {
+        Document::from_view(&DocumentView {
             body: body.to_owned(),
             highlights: highlights.to_vec(),
             ..DocumentView::default()
@@ -235,12 +235,12 @@ mod tests {
         // Lines 20 and 60 of eight characters each, line end included.
         let mut document = document(&body, &[[160, 164], [480, 484]]);
         document.wrap(40);
-        document.go_to_first_match(9);
+        document.show_first_match(9);
         assert_eq!(document.scroll, 17);
-        assert!(document.go_to_match(true, 9));
+        assert!(document.show_match(true, 9));
         assert_eq!(document.scroll, 57);
-        assert!(!document.go_to_match(true, 9), "there is no third");
-        assert!(document.go_to_match(false, 9));
+        assert!(!document.show_match(true, 9), "there is no third");
+        assert!(document.show_match(false, 9));
         assert_eq!(document.scroll, 17);
         document.scroll_by(1000, 9);
         assert_eq!(document.scroll, 91, "the last lines stay in view");

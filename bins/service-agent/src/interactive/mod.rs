@@ -47,10 +47,10 @@ pub(crate) async fn run(
             "interactive needs a terminal ({error}); `search` and `repl` do not"
         ))
     };
-    let mut signals = TerminationSignals::catch().map_err(failed)?;
+    let mut signals = TerminationSignals::listen().map_err(failed)?;
     // The keys first: a standard input that is no terminal leaves the screen alone.
     let mut input = InputReader::start().map_err(failed)?;
-    let palette = Palette::of(ColourDepth::of(environment));
+    let palette = Palette::new(ColourDepth::from_environment(environment));
     let size = crossterm::terminal::size().map_err(failed)?;
     let server = if opened.is_private() {
         "your sources in this process".to_owned()
@@ -61,9 +61,9 @@ pub(crate) async fn run(
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
     let mut work = PendingRequests::new(opened.client.clone(), sender);
-    let mut screen = Screen::enter().map_err(failed)?;
+    let mut screen = Screen::open().map_err(failed)?;
     for effect in first_effects() {
-        work.begin(effect);
+        work.start(effect);
     }
     loop {
         let gone = |error| Failure::Other(format!("the terminal is gone: {error}"));
@@ -90,7 +90,7 @@ pub(crate) async fn run(
                 match effect {
                     Effect::Quit => return Ok(CommandResult::Found),
                     Effect::Suspend => screen.suspend().map_err(failed)?,
-                    effect => work.begin(effect),
+                    effect => work.start(effect),
                 }
             }
         }

@@ -193,7 +193,7 @@ impl Model {
 
 impl Chat {
     /// At least as many rows as it takes.
-    pub(crate) fn most_rows(&self, columns: usize) -> usize {
+    pub(crate) fn max_rows(&self, columns: usize) -> usize {
         let rows = |text: &str| text.len() / columns + text.lines().count() + 1;
         let turns = self.turns.iter().map(|turn| {
             let citations = turn.citations.iter();

@@ -89,7 +89,7 @@ fn found(model: &mut Model, titles: &[&str]) -> Vec<Effect> {
 fn picture(model: &Model) -> String {
     let (columns, rows) = model.size;
     let mut screen = Terminal::new(TestBackend::new(columns, rows)).expect("a screen");
-    let palette = Palette::of(ColourDepth::Sixteen);
+    let palette = Palette::new(ColourDepth::Sixteen);
     screen
         .draw(|frame| draw(frame, model, &palette))
         .expect("drawn");
@@ -345,7 +345,7 @@ fn pictures_of_the_three_sizes_hold_what_they_should() {
 
 #[test]
 fn every_size_can_be_drawn_in_every_state() {
-    let palette = Palette::of(ColourDepth::TrueColour);
+    let palette = Palette::new(ColourDepth::TrueColour);
     for size in [
         (1, 1),
         (19, 5),

@@ -76,7 +76,7 @@ pub(crate) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Answered(generation, answer) if generation == model.generation => {
-            answered(model, answer)
+            handle_answer(model, answer)
         }
         Event::Answered(..) => Vec::new(),
         Event::Read(id, view) => {
@@ -122,7 +122,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Back => model.focus = Focus::Search,
         Action::ClearQuery => {
             model.query.set("");
-            return asked(model);
+            return restart_search(model);
         }
         Action::Complete => return complete(model, 0),
         Action::Choose(by) => return choose(model, by),
@@ -145,12 +145,12 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::NextMatch | Action::PreviousMatch => {
             let height = document_height(model);
             if let Some(document) = &mut model.document
-                && !document.go_to_match(action == Action::NextMatch, height)
+                && !document.show_match(action == Action::NextMatch, height)
             {
                 model.notice = Some("no further match in this direction".to_owned());
             }
         }
-        Action::SendQuestion => return ask(model),
+        Action::SendQuestion => return start_chat(model),
         Action::StopAnswer => {
             model.chat.generation += 1;
             model.chat.is_streaming = false;
@@ -175,7 +175,7 @@ fn edited(model: &mut Model, edit: Edit) -> Vec<Effect> {
     if model.focus == Focus::Chat {
         model.chat.input.apply(edit);
     } else if model.query.apply(edit) {
-        return asked(model);
+        return restart_search(model);
     }
     Vec::new()
 }
@@ -190,11 +190,11 @@ fn typed(model: &mut Model, text: &str) -> Vec<Effect> {
     }
     model.focus = Focus::Search;
     model.query.insert(text);
-    asked(model)
+    restart_search(model)
 }
 
 /// There is another query, role or source: what was found for the former one goes at once.
-fn asked(model: &mut Model) -> Vec<Effect> {
+fn restart_search(model: &mut Model) -> Vec<Effect> {
     model.generation += 1;
     model.selected = 0;
     model.document = None;
@@ -218,7 +218,7 @@ fn asked(model: &mut Model) -> Vec<Effect> {
     ]
 }
 
-fn answered(model: &mut Model, answer: Result<Box<SearchAnswer>, String>) -> Vec<Effect> {
+fn handle_answer(model: &mut Model, answer: Result<Box<SearchAnswer>, String>) -> Vec<Effect> {
     let answer = match answer {
         Ok(answer) => answer,
         Err(reason) => {
@@ -279,7 +279,7 @@ fn read(model: &mut Model, id: &str, view: Result<Box<DocumentView>, String>) {
     }
     match view {
         Ok(view) => {
-            model.document = Some(Document::whole(&view));
+            model.document = Some(Document::from_view(&view));
             fit_document(model);
             to_first_match(model);
         }
@@ -313,7 +313,7 @@ fn complete(model: &mut Model, which: usize) -> Vec<Effect> {
         return Vec::new();
     };
     model.query.set(&suggestion);
-    asked(model)
+    restart_search(model)
 }
 
 fn pick(model: &mut Model, kind: PickerKind) {
@@ -355,13 +355,13 @@ fn picked(model: &mut Model) -> Vec<Effect> {
     if model.focus == Focus::Document {
         model.focus = Focus::Search;
     }
-    asked(model)
+    restart_search(model)
 }
 
 fn scroll(model: &mut Model, lines: isize) {
     if model.focus == Focus::Chat {
         let columns = usize::from(inside(areas(model).chat).width).max(1);
-        let most = model.chat.most_rows(columns);
+        let most = model.chat.max_rows(columns);
         let up = lines.saturating_neg();
         model.chat.scroll = model.chat.scroll.saturating_add_signed(up).min(most);
         return;
@@ -372,7 +372,7 @@ fn scroll(model: &mut Model, lines: isize) {
     }
 }
 
-fn ask(model: &mut Model) -> Vec<Effect> {
+fn start_chat(model: &mut Model) -> Vec<Effect> {
     let question = model.chat.input.text().trim().to_owned();
     let body = model.chat_body(&question);
     let chat = &mut model.chat;
@@ -446,7 +446,7 @@ fn to_first_match(model: &mut Model) {
     fit_document(model);
     let height = document_height(model);
     if let Some(document) = &mut model.document {
-        document.go_to_first_match(height);
+        document.show_first_match(height);
     }
 }
 

@@ -65,7 +65,7 @@ impl PendingRequests {
     }
 
     /// Begins what is to be done; quitting and suspending are the screen's.
-    pub(crate) fn begin(&mut self, effect: Effect) {
+    pub(crate) fn start(&mut self, effect: Effect) {
         let (client, events) = (self.client.clone(), self.events.clone());
         match effect {
             Effect::Quit | Effect::Suspend => {}
@@ -103,7 +103,8 @@ impl PendingRequests {
                 let _ = events.send(Event::Read(id, view));
             }),
             Effect::Ask { generation, body } => {
-                self.chat.replace(ask(client, events, generation, body));
+                self.chat
+                    .replace(send_question(client, events, generation, body));
             }
         }
     }
@@ -173,7 +174,12 @@ async fn read(
     view.map(Box::new).map_err(|error| error.to_string())
 }
 
-async fn ask(client: Client, events: UnboundedSender<Event>, generation: u64, body: Value) {
+async fn send_question(
+    client: Client,
+    events: UnboundedSender<Event>,
+    generation: u64,
+    body: Value,
+) {
     let pieces = events.clone();
     let answer = client.chat(&body, move |piece| {
         let event = match piece {

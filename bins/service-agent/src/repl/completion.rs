@@ -24,7 +24,7 @@ pub(crate) struct Candidate {
 }
 
 impl Names {
-    pub(crate) fn of(list: &RoleList) -> Self {
+    pub(crate) fn from_roles(list: &RoleList) -> Self {
         let roles = list.roles.iter().map(|role| role.name.clone()).collect();
         let sources = list.roles.iter().flat_map(|role| &role.haystacks);
         let mut sources: Vec<String> = sources.map(|source| source.name.clone()).collect();

@@ -42,19 +42,19 @@ pub(crate) async fn run(
     if let Ok(roles) = session.roles().await
         && let Ok(mut names) = names.write()
     {
-        *names = Names::of(&roles);
+        *names = Names::from_roles(&roles);
     }
     let mut source = if in_terminal {
         human::print_note(&format!(
             "asking {}; `help` lists the commands, Tab completes, `quit` leaves",
-            session.place()
+            session.prompt_name()
         ));
         LineSource::editor(environment, &names, output.colours)?
     } else {
         LineSource::pipe()?
     };
     let mut signals =
-        TerminationSignals::catch().map_err(|error| Failure::Other(error.to_string()))?;
+        TerminationSignals::listen().map_err(|error| Failure::Other(error.to_string()))?;
     let mut state = ReplState {
         role: None,
         output,
@@ -120,7 +120,7 @@ impl ReplState {
                 return Flow::Continue;
             }
             Err(line::Refusal::Wrong(text)) => {
-                self.end(Err(Failure::Refused(text)));
+                self.record_result(Err(Failure::Refused(text)));
                 return Flow::Continue;
             }
         };
@@ -133,13 +133,13 @@ impl ReplState {
             ReplCommand::Quit => return Flow::Leave,
             ReplCommand::Use { role } => {
                 let done = self.use_role(session, role).await;
-                self.end(done);
+                self.record_result(done);
                 return Flow::Continue;
             }
             ReplCommand::Client(command) => command,
         };
         if let Err(failure) = line::check(&command) {
-            self.end(Err(failure));
+            self.record_result(Err(failure));
             return Flow::Continue;
         }
         if let Some(role) = &self.role {
@@ -158,7 +158,7 @@ impl ReplState {
             done = session.run(&command, environment, output) => done,
         };
         let leaves = matches!(&done, Err(Failure::Signalled(_))) && command_holds_screen(&command);
-        self.end(done);
+        self.record_result(done);
         if leaves { Flow::Leave } else { Flow::Continue }
     }
 
@@ -184,7 +184,7 @@ impl ReplState {
     }
 
     /// Says how a command failed, and remembers it.
-    fn end(&mut self, done: Result<CommandResult, Failure>) {
+    fn record_result(&mut self, done: Result<CommandResult, Failure>) {
         match &done {
             Ok(CommandResult::Found) => return,
             Ok(CommandResult::NothingFound) => {}

@@ -164,7 +164,7 @@ async fn print_progress(manager: VmManagerView) {
 impl RunningManager {
     /// Its address and token.
     pub(crate) fn access(&self) -> VmHostSettings {
-        VmHostSettings::only(self.url.clone(), self.token.clone())
+        VmHostSettings::single(self.url.clone(), self.token.clone())
     }
 
     /// Ends it with all its VMs.

@@ -45,7 +45,7 @@ pub(super) fn run(mut url: Url, token: Secret<String>) -> anyhow::Result<u8> {
         if !is_terminal {
             return relay(sender, receiver, None).await;
         }
-        let raw = RawTerminal::enter().context("this terminal cannot be used")?;
+        let raw = RawTerminal::enable().context("this terminal cannot be used")?;
         print_note("a shell in the kept VM; `~.` on a line of its own ends it\r");
         let ended = relay(sender, receiver, Some(size)).await;
         drop(raw);
@@ -96,7 +96,7 @@ async fn relay(
 ) -> anyhow::Result<u8> {
     let mut keys = keys();
     let mut escape = Escape::default();
-    let mut signals = TerminationSignals::catch()?;
+    let mut signals = TerminationSignals::listen()?;
     let mut changes = WindowChanges::watch()?;
     let mut open = true;
     loop {

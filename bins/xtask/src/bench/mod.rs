@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, with the machine they ran on; `--record` keeps the figures.
 
+mod catalog;
 mod collections;
 mod growth;
 mod machine;
@@ -7,7 +8,6 @@ mod places;
 pub(crate) mod record;
 #[cfg(test)]
 mod tests;
-mod which;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use self::catalog::Which;
 use self::collections::collections;
 use self::machine::Machine;
 use self::places::{label, without_places};
 use self::record::Record;
-use self::which::Which;
 use crate::project::Project;
 use crate::{docs, install, prerequisites, shell, terminal};
 
@@ -107,12 +107,16 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             vec![job(name, "The orchestrator", name, name)]
         }
         Which::Index { folder } => {
-            vec![job("index", "Indexing", "search-engine", "index").on(folder)?]
+            vec![job("index", "Indexing", "search-engine", "index").in_directory(folder)?]
         }
         Which::Freshness { folder } => {
             let title = "Search over machines";
             let job = job("freshness", title, "search-server", "freshness");
-            vec![folder.iter().try_fold(job, |job, folder| job.on(folder))?]
+            vec![
+                folder
+                    .iter()
+                    .try_fold(job, |job, folder| job.in_directory(folder))?,
+            ]
         }
         Which::Searchers {
             folder,
@@ -141,7 +145,10 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Search { folder, concepts } => {
             let title = "The whole search server";
             let job = job("search", title, "integration-tests", "search");
-            vec![job.with(concepts.then_some("--concepts")).on(folder)?]
+            vec![
+                job.with(concepts.then_some("--concepts"))
+                    .in_directory(folder)?,
+            ]
         }
         Which::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
@@ -171,7 +178,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
 fn code_search(folder: &Path, misses: bool, minilm: bool) -> Result<Job> {
     let job = job("code", "Code search", "search-actors", "code");
     let job = job.with(misses.then_some("--misses"));
-    job.with(minilm.then_some("--minilm")).on(folder)
+    job.with(minilm.then_some("--minilm")).in_directory(folder)
 }
 
 /// Every benchmark that needs no folder, and those whose folders are given.
@@ -246,14 +253,14 @@ fn relevance(folder: &Path) -> Result<Job> {
         "search-graph-engine",
         "relevance",
     );
-    job.on(folder)
+    job.in_directory(folder)
 }
 
 fn identifiers(folders: &[PathBuf]) -> Result<Job> {
     let title = "Identifiers and names";
     let mut job = job("identifiers", title, "search-actors", "identifiers");
     for folder in folders {
-        job = job.on(folder)?;
+        job = job.in_directory(folder)?;
     }
     Ok(job)
 }
@@ -263,7 +270,7 @@ fn growth(folders: &[PathBuf], documents: &str) -> Result<Job> {
     let title = "Growth with the number of documents";
     let mut job = job("growth", title, "search-actors", "growth");
     for folder in &growth::folders(folders)? {
-        job = job.on(folder)?;
+        job = job.in_directory(folder)?;
     }
     Ok(job.with(["--documents", documents]))
 }
@@ -279,13 +286,13 @@ fn searchers(
     for folder in folder.map(collections).transpose()?.unwrap_or_default() {
         let label = label(&folder);
         let title = format!("Searchers beside one machine: {label}");
-        let job = named(&format!("searchers-{label}"), &title).on(&folder)?;
+        let job = named(&format!("searchers-{label}"), &title).in_directory(&folder)?;
         jobs.push(job.with(["--parts".to_owned(), parts.to_string()]));
     }
     if let Some(documents) = documents {
         let mut many = named("searchers-documents", "Searchers over many documents");
         for folder in growth::folders(texts)? {
-            many = many.on(&folder)?;
+            many = many.in_directory(&folder)?;
         }
         jobs.push(many.with(["--documents".to_owned(), documents.to_string()]));
     }
@@ -304,7 +311,7 @@ fn questions(folders: &[PathBuf]) -> Result<Job> {
     let title = "Questions of a user's day";
     let mut job = job("questions", title, "search-actors", "questions");
     for folder in &folders {
-        job = job.on(folder)?;
+        job = job.in_directory(folder)?;
     }
     Ok(job)
 }
@@ -314,7 +321,7 @@ fn faces(folders: &[PathBuf]) -> Result<Vec<Job>> {
     let mut page = job("faces", "The web application", "ui", "faces");
     page.tool = Tool::Page;
     for folder in folders {
-        page = page.on(folder)?;
+        page = page.in_directory(folder)?;
     }
     let title = "The log of a run in the web application";
     let mut log = job("faces-log", title, "runner-web", "runner");
@@ -324,7 +331,7 @@ fn faces(folders: &[PathBuf]) -> Result<Vec<Job>> {
 
 impl Job {
     /// The benchmark on a folder, or on one more.
-    fn on(mut self, folder: &Path) -> Result<Self> {
+    fn in_directory(mut self, folder: &Path) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .with_context(|| format!("{} cannot be opened", folder.display()))?;

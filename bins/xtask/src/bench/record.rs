@@ -86,11 +86,11 @@ impl Record {
 /// The page with the section of each record put between its marks; a new one goes to the end.
 pub(crate) fn page(page: &str, records: &[Record]) -> String {
     records.iter().fold(page.to_owned(), |page, record| {
-        put(&page, &record.name, &record.section())
+        replace_section(&page, &record.name, &record.section())
     })
 }
 
-fn put(page: &str, name: &str, section: &str) -> String {
+fn replace_section(page: &str, name: &str, section: &str) -> String {
     let (open, close) = (
         format!("<!-- run: {name} -->\n"),
         format!("<!-- end: {name} -->\n"),

@@ -76,7 +76,7 @@ fn printed(built: &Path, ways: &[&[&str]]) -> Result<Option<String>> {
             return Ok(Some(finished.out));
         }
         let line = finished.err.lines().next().unwrap_or_default();
-        reason = format!("without `{}`: {line}", shell::shown(&command));
+        reason = format!("without `{}`: {line}", shell::display(&command));
     }
     terminal::line(&reason);
     Ok(None)

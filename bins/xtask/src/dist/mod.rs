@@ -149,7 +149,7 @@ fn build(project: &Project) -> Result<PathBuf> {
     let target = project.target()?.join("dist-build");
     let mut command = shell::cargo(&project.root, &arguments);
     command.env("CARGO_TARGET_DIR", &target);
-    reproducible::forget_places(&mut command, &project.root)?;
+    reproducible::remap_paths(&mut command, &project.root)?;
     shell::run(&mut command)?;
     Ok(target.join("release"))
 }

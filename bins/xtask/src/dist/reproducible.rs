@@ -18,7 +18,7 @@ const SEPARATOR: &str = "\u{1f}";
 ///
 /// # Errors
 /// When no home of cargo is known.
-pub(super) fn forget_places(command: &mut Command, root: &Path) -> Result<()> {
+pub(super) fn remap_paths(command: &mut Command, root: &Path) -> Result<()> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let home = home.context("neither CARGO_HOME nor HOME is set")?;
@@ -105,7 +105,7 @@ fn build(source: &Path, folder: &Path, program: &str, profile: &str, epoch: u64)
     ];
     let mut command = shell::cargo(source, &arguments);
     command.env("CARGO_TARGET_DIR", &target);
-    forget_places(&mut command, source)?;
+    remap_paths(&mut command, source)?;
     if guest {
         let flags = command
             .get_envs()

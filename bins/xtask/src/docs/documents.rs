@@ -26,10 +26,10 @@ pub(super) fn all(project: &Project) -> Result<BTreeMap<String, String>> {
     if !finished.status.success() {
         bail!(
             "`{}` failed: {}",
-            shell::shown(&command),
+            shell::display(&command),
             finished.err.trim()
         );
     }
     serde_json::from_str(&finished.out)
-        .with_context(|| format!("`{}` prints no documents", shell::shown(&command)))
+        .with_context(|| format!("`{}` prints no documents", shell::display(&command)))
 }

@@ -28,12 +28,12 @@ pub(super) fn page(project: &Project, now: &str) -> Result<String> {
         if !finished.status.success() {
             bail!(
                 "`{}` failed: {}",
-                shell::shown(&command),
+                shell::display(&command),
                 finished.err.trim()
             );
         }
         serde_json::from_str(&finished.out)
-            .with_context(|| format!("`{}` prints no JSON", shell::shown(&command)))
+            .with_context(|| format!("`{}` prints no JSON", shell::display(&command)))
     })
 }
 
@@ -68,7 +68,7 @@ fn table(schema: &Value) -> String {
     let mut lines = Vec::new();
     add_table("", schema, &mut lines);
     for (name, property) in properties(&schema["x-variables"]) {
-        lines.push(line("–", property, false).over(name));
+        lines.push(line("–", property, false).for_variable(name));
     }
     let layered = lines.iter().any(|line| !line.layers.is_empty());
     let mut table = if layered {
@@ -90,7 +90,7 @@ fn table(schema: &Value) -> String {
 
 impl Line {
     /// The same line of a setting that has no key.
-    fn over(mut self, variable: &str) -> Self {
+    fn for_variable(mut self, variable: &str) -> Self {
         self.key = "–".to_owned();
         self.layers = format!("`{variable}`");
         self

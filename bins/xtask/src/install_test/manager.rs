@@ -106,7 +106,7 @@ impl Manager {
     ///
     /// # Errors
     /// When it is refused.
-    pub(super) fn put(&self, vm: &str, folder: &Path, place: &str) -> Result<()> {
+    pub(super) fn upload(&self, vm: &str, folder: &Path, place: &str) -> Result<()> {
         let tar = folder.with_extension("tar");
         let mut pack = shell::command("tar", folder);
         shell::run(pack.arg("-cf").arg(&tar).arg("."))?;

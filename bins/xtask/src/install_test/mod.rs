@@ -118,7 +118,7 @@ fn scenario(manager: &Manager, load: &Path) -> Result<Report> {
     let begun = Instant::now();
     let vm = manager.order()?;
     let booted = begun.elapsed().as_secs_f64();
-    manager.put(&vm, load, PLACE)?;
+    manager.upload(&vm, load, PLACE)?;
     terminal::line(&format!(
         "the machine is there after {booted:.1} s, the packages are on it after {:.1} s",
         begun.elapsed().as_secs_f64()

@@ -127,7 +127,7 @@ pub(super) fn test(setting: &Setting<'_>) -> StepReport {
         // Both tries of a property test see the same cases, so a second try hides nothing that it
         // has found.
         runner.env("PROPTEST_RNG_SEED", seed().to_string());
-        return counted(&mut runner, counts::of_nextest);
+        return counted(&mut runner, counts::parse_nextest);
     }
     let arguments = [
         "test",
@@ -139,7 +139,7 @@ pub(super) fn test(setting: &Setting<'_>) -> StepReport {
     ];
     let mut runner = shell::cargo(root, &arguments);
     tools.apply(&mut runner);
-    counted(&mut runner, counts::of_cargo_test)
+    counted(&mut runner, counts::parse_cargo_test)
 }
 
 /// Another one in every run; it is shown with the command.
@@ -153,7 +153,7 @@ pub(super) fn doctest(setting: &Setting<'_>) -> StepReport {
     let arguments = ["test", "--workspace", "--doc", "--no-fail-fast"];
     counted(
         &mut shell::cargo(&setting.project.root, &arguments),
-        counts::of_cargo_test,
+        counts::parse_cargo_test,
     )
 }
 
@@ -238,7 +238,7 @@ pub(super) fn browser(setting: &Setting<'_>) -> StepReport {
     command.env("PLATFORM", programs.join("platform"));
     command.env("VM_GUEST", prerequisites::vm_guest(project)?);
     command.env("VM_CACHE", project.cache.join("vm"));
-    counted(&mut command, counts::of_node)
+    counted(&mut command, counts::parse_node)
 }
 
 fn web_changed(project: &Project) -> Result<bool> {

@@ -37,41 +37,41 @@ impl fmt::Display for Counts {
 /// Reads `Summary [ 1.2s] 9/10 tests run: 8 passed (1 slow), 1 failed, 2 skipped` of cargo-nextest.
 ///
 /// A test that was started and did not pass has failed, whatever word stands for it.
-pub(super) fn of_nextest(output: &str) -> Option<Counts> {
+pub(super) fn parse_nextest(output: &str) -> Option<Counts> {
     let line = output
         .lines()
         .rev()
         .find(|line| line.trim_start().starts_with("Summary ["))?;
     let (run, results) = line.split_once(']')?.1.split_once(':')?;
     let run = number(run.trim().split(['/', ' ']).next()?)?;
-    let passed = before(results, "passed").unwrap_or(0);
+    let passed = number_before(results, "passed").unwrap_or(0);
     Some(Counts {
         passed,
         failed: run.checked_sub(passed)?,
-        flaky: before(&results.replace(['(', ')'], " "), "flaky").unwrap_or(0),
+        flaky: number_before(&results.replace(['(', ')'], " "), "flaky").unwrap_or(0),
     })
 }
 
 /// Adds up `test result: ok. 3 passed; 1 failed; …` of cargo's own runner.
-pub(super) fn of_cargo_test(output: &str) -> Option<Counts> {
+pub(super) fn parse_cargo_test(output: &str) -> Option<Counts> {
     let results = output
         .lines()
         .filter(|line| line.starts_with("test result:"));
-    let counts: Vec<Counts> = results.map(of_result).collect::<Option<_>>()?;
+    let counts: Vec<Counts> = results.map(parse_result).collect::<Option<_>>()?;
     (!counts.is_empty()).then(|| counts.into_iter().sum())
 }
 
-fn of_result(line: &str) -> Option<Counts> {
+fn parse_result(line: &str) -> Option<Counts> {
     let line = line.replace(';', ",");
     Some(Counts {
-        passed: before(&line, "passed")?,
-        failed: before(&line, "failed")?,
+        passed: number_before(&line, "passed")?,
+        failed: number_before(&line, "failed")?,
         flaky: 0,
     })
 }
 
 /// Reads `# pass 3` and `# fail 1` (TAP), or the same after `ℹ`, of node's test runner.
-pub(super) fn of_node(output: &str) -> Option<Counts> {
+pub(super) fn parse_node(output: &str) -> Option<Counts> {
     let after = |word: &str| {
         let lines = output
             .lines()
@@ -89,7 +89,7 @@ pub(super) fn of_node(output: &str) -> Option<Counts> {
 }
 
 /// The number in front of `word`, in a list such as ` 8 passed (1 slow), 1 failed`.
-fn before(list: &str, word: &str) -> Option<u64> {
+fn number_before(list: &str, word: &str) -> Option<u64> {
     let words: Vec<&str> = list
         .split([' ', ','])
         .filter(|word| !word.is_empty())
@@ -146,7 +146,7 @@ mod tests {
             ("error: could not compile", None),
         ] {
             assert_eq!(
-                of_nextest(&format!("PASS a\n{line}\nFAIL b\n")),
+                parse_nextest(&format!("PASS a\n{line}\nFAIL b\n")),
                 expected,
                 "{line}"
             );
@@ -158,21 +158,24 @@ mod tests {
         let one = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s";
         let other =
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(of_cargo_test(&format!("{one}\nx\n{other}\n")), counts(4, 2));
-        assert_eq!(of_cargo_test("error: could not compile"), None);
+        assert_eq!(
+            parse_cargo_test(&format!("{one}\nx\n{other}\n")),
+            counts(4, 2)
+        );
+        assert_eq!(parse_cargo_test("error: could not compile"), None);
     }
 
     #[test]
     fn node_closing_lines_are_read() {
         assert_eq!(
-            of_node("ok 1\n# tests 4\n# pass 3\n# fail 1\n# cancelled 0\n"),
+            parse_node("ok 1\n# tests 4\n# pass 3\n# fail 1\n# cancelled 0\n"),
             counts(3, 1)
         );
         assert_eq!(
-            of_node("ℹ tests 4\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\n"),
+            parse_node("ℹ tests 4\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\n"),
             counts(2, 2)
         );
-        assert_eq!(of_node("Error: Cannot find module"), None);
+        assert_eq!(parse_node("Error: Cannot find module"), None);
     }
 
     #[test]

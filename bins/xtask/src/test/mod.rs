@@ -62,7 +62,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = choose(&options.only, &options.skip)?;
-    slowest::forget(project)?;
+    slowest::remove_report(project)?;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let setting = Setting::new(project, options.fuzz_seconds, options.browser || is_ci);
     let (start, ticks) = (Instant::now(), Ticks::now());

@@ -66,7 +66,7 @@ fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a s
     let mut runner = shell::cargo(&setting.project.root, &run);
     runner.args(arguments);
     tools.apply(&mut runner);
-    counted(&mut runner, counts::of_nextest)
+    counted(&mut runner, counts::parse_nextest)
 }
 
 /// The Debian packages, on a machine with systemd.

@@ -93,7 +93,7 @@ pub(super) fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -
             StepResult::Failed("it ended well, but without its closing line".to_owned())
         }
         (false, _) => {
-            StepResult::Failed(format!("`{}`: {}", shell::shown(command), finished.status))
+            StepResult::Failed(format!("`{}`: {}", shell::display(command), finished.status))
         }
     };
     Ok((counts.unwrap_or_default(), outcome))
@@ -108,7 +108,7 @@ mod tests {
 
     fn outcome_of(script: &str) -> (Counts, StepResult) {
         let mut sh = shell::command("sh", Path::new("/"));
-        counted(sh.args(["-c", script]), counts::of_node).expect("sh starts")
+        counted(sh.args(["-c", script]), counts::parse_node).expect("sh starts")
     }
 
     #[test]

@@ -23,7 +23,7 @@ struct TestTiming<'a> {
 ///
 /// # Errors
 /// When cargo's metadata cannot be read.
-pub(super) fn forget(project: &Project) -> Result<()> {
+pub(super) fn remove_report(project: &Project) -> Result<()> {
     // There is none before the first run.
     let _ = std::fs::remove_file(file(project)?);
     Ok(())

@@ -46,7 +46,7 @@ pub(super) fn check(project: &Project) -> Result<()> {
     let built = project.root.join(BUILT);
     let before = BuiltFiles::read(&built)?;
     npm(project, &["run", "build"])?;
-    before.give_times_back(&built)?;
+    before.restore_times(&built)?;
     for script in ["check", "test"] {
         npm(project, &["run", script])?;
     }
@@ -78,7 +78,7 @@ impl BuiltFiles {
 
     /// Gives files that were written anew their times back, where all are as they were: cargo goes
     /// by the times, and would build the edge that embeds them, and all that stands on it, again.
-    fn give_times_back(self, folder: &Path) -> Result<()> {
+    fn restore_times(self, folder: &Path) -> Result<()> {
         let now = Self::read(folder)?;
         let contents = |files: &Self| -> Vec<(PathBuf, Vec<u8>)> {
             let files = files.0.iter();
@@ -150,14 +150,14 @@ mod tests {
         write(&built, "index.html", "page");
         write(&built, "assets/a.js", "script");
         assert!(times().iter().all(|at| *at != old));
-        before.give_times_back(&built).expect("it is ours");
+        before.restore_times(&built).expect("it is ours");
         assert_eq!(times(), [old; 4]);
 
         for (name, text) in [("index.html", "another"), ("assets/b.js", "more")] {
             let before = BuiltFiles::read(&built).expect("readable");
             write(&built, name, text);
             let now = times();
-            before.give_times_back(&built).expect("it is ours");
+            before.restore_times(&built).expect("it is ours");
             assert_eq!(times(), now, "{name}");
         }
         assert!(BuiltFiles::read(&folder.path().join("none")).is_ok());

@@ -31,12 +31,12 @@ fn log_since(project: &Project, upstream: &str) -> Option<String> {
 fn check_log(log: &str) -> Vec<Finding> {
     let commits = log.lines().filter_map(|line| line.split_once(' '));
     commits
-        .filter_map(|(id, subject)| Some(Finding::error(format!("commit {id}"), wrong(subject)?)))
+        .filter_map(|(id, subject)| Some(Finding::error(format!("commit {id}"), fault(subject)?)))
         .collect()
 }
 
 /// What is wrong with a subject.
-fn wrong(subject: &str) -> Option<String> {
+fn fault(subject: &str) -> Option<String> {
     let length = subject.chars().count();
     let first = subject.split([' ', ':']).next().unwrap_or_default();
     if length > MAX_SUBJECT {

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_files_and_headings() {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("README.md", "# Orrery\n"),
             ("docs/A.md", "# One\n## Two words\n"),
             ("docs/adr/0001.md", "# First\n"),

@@ -40,11 +40,11 @@ pub(super) fn read(project: &Project) -> Result<Vec<Package>> {
     metadata
         .packages
         .iter()
-        .map(|package| of(project, package))
+        .map(|package| load_package(project, package))
         .collect()
 }
 
-fn of(project: &Project, package: &cargo_metadata::Package) -> Result<Package> {
+fn load_package(project: &Project, package: &cargo_metadata::Package) -> Result<Package> {
     let folder = package
         .manifest_path
         .parent()

@@ -33,7 +33,7 @@ pub(super) fn check<'a>(
     for (name, places) in types {
         let twice = places.iter().enumerate().find_map(|(at, place)| {
             let mut before = places[..at].iter();
-            let other = before.find(|other| meets(other, place))?;
+            let other = before.find(|other| share_product(other, place))?;
             Some((place, other))
         });
         let is_known = known.contains(&name);
@@ -63,7 +63,7 @@ pub(super) fn check_all<'a>(
 }
 
 /// Whether a product has both files.
-fn meets(one: &str, other: &str) -> bool {
+fn share_product(one: &str, other: &str) -> bool {
     let of = |path: &str| path.split('/').nth(1).and_then(product);
     match (of(one), of(other)) {
         (Some(one), Some(other)) => one == other,

@@ -81,7 +81,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(super) fn from_files(files: &[(&str, &str)]) -> Self {
         let texts = files
             .iter()
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn folders_hold_files_and_nothing_else_does() {
-        let tree = Tree::of(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
+        let tree = Tree::from_files(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
         for (path, expected) in [
             ("docs", true),
             ("docs/adr/", true),

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     // The server runs on this thread, so the orders are read on another one.
     forge.block_on(async {
         let forge = ScriptedForge::start();
-        say(&json!(forge.url()));
+        print_line(&json!(forge.url()));
         let ended = tokio::task::spawn_blocking(move || serve(&forge)).await;
         if ended.unwrap_or(false) {
             ExitCode::SUCCESS
@@ -42,10 +42,10 @@ fn serve(forge: &ScriptedForge) -> bool {
             .ok()
             .and_then(|line| serde_json::from_str::<Value>(&line).ok());
         let Some(answer) = order.as_ref().and_then(|order| obey(forge, order)) else {
-            say(&json!({ "error": "no order that this forge knows" }));
+            print_line(&json!({ "error": "no order that this forge knows" }));
             return false;
         };
-        say(&answer);
+        print_line(&answer);
     }
     true
 }
@@ -84,7 +84,7 @@ fn obey(forge: &ScriptedForge, order: &Value) -> Option<Value> {
     Some(Value::Null)
 }
 
-fn say(answer: &Value) {
+fn print_line(answer: &Value) {
     let mut out = std::io::stdout().lock();
     // Who asked is gone: the next order will not come either.
     let _ = writeln!(out, "{answer}").and_then(|()| out.flush());

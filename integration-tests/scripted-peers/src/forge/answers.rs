@@ -38,7 +38,7 @@ impl WrittenAnswer {
     pub(super) fn answer(&self, body: &[u8]) -> Answer {
         let body = serde_json::from_slice(body).unwrap_or_default();
         let (status, answer) = (self.write)(&body);
-        Answer::of(status, answer)
+        Answer::new(status, answer)
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn serve(
     let (method, path) = (request.method().as_str(), request.path());
     let (planned, written) = {
         let mut model = state.model.lock();
-        model.requests.push(Recorded::of(&request, &body));
+        model.requests.push(Recorded::from_request(&request, &body));
         let mut answers = model.answers.iter().rev();
         let written = answers.find(|answer| answer.is_of(method, path)).cloned();
         (model.planned(method, path), written)
@@ -233,7 +233,7 @@ fn post_status(model: &mut Model, call: &Call<'_>, repo: &str, sha: &str) -> Ans
     };
     let json = status_json(call, &status);
     model.repo(repo).statuses.push(status);
-    Answer::of(201, json)
+    Answer::new(201, json)
 }
 
 fn statuses(model: &mut Model, call: &Call<'_>, repo: &str, sha: &str) -> Answer {

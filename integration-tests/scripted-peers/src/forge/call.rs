@@ -15,10 +15,10 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn ok(body: Value) -> Self {
-        Self::of(200, body)
+        Self::new(200, body)
     }
 
-    pub(super) fn of(status: u16, body: Value) -> Self {
+    pub(super) fn new(status: u16, body: Value) -> Self {
         Self {
             status,
             body,
@@ -27,7 +27,7 @@ impl Answer {
     }
 
     pub(super) fn refused(status: u16, message: &str) -> Self {
-        Self::of(status, json!({"message": message}))
+        Self::new(status, json!({"message": message}))
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn changes(
                 "description": call.body["description"],
             });
             model.repo(repo).labels.push(label.clone());
-            Answer::of(201, label)
+            Answer::new(201, label)
         }
         ("POST", ["issues", n, "labels"]) => add_labels(model, call, repo, number(n)),
         ("DELETE", ["issues", n, "labels", label]) => {
@@ -53,7 +53,7 @@ pub(super) fn changes(
             let labels = labels["labels"].as_array_mut()?;
             let id = label.parse::<u64>().ok();
             labels.retain(|own| own["name"] != **label && own["id"].as_u64() != id);
-            Answer::of(204, Value::Null)
+            Answer::new(204, Value::Null)
         }
         ("GET", ["assignees"]) => page(call, vec![json!({"login": "ada", "id": 1})]),
         ("GET", ["commits", sha, "status"]) => {
@@ -82,7 +82,7 @@ fn reads(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Optio
         ("GET", ["pulls", _, "files"]) => {
             page(call, vec![json!({"filename": "a.txt", "additions": 1})])
         }
-        ("POST" | "DELETE", ["pulls", _, "requested_reviewers"]) => Answer::of(201, json!([])),
+        ("POST" | "DELETE", ["pulls", _, "requested_reviewers"]) => Answer::new(201, json!([])),
         ("GET", ["languages"]) => Answer::ok(json!({"Rust": 7})),
         ("GET", ["milestones"]) => page(call, Vec::new()),
         ("GET", ["actions", "runs"]) => {
@@ -112,7 +112,7 @@ fn reads(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Optio
 
 fn delete_branch(model: &mut Model, repo: &str, branch: &str) -> Answer {
     model.repo(repo).deleted.push(branch.to_owned());
-    Answer::of(204, Value::Null)
+    Answer::new(204, Value::Null)
 }
 
 fn next_number(model: &mut Model, repo: &str) -> u64 {
@@ -131,7 +131,7 @@ fn create_issue(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
     };
     let json = issue_json(call, repo, number, &issue);
     model.repo(repo).issues.insert(number, issue);
-    Answer::of(201, json)
+    Answer::new(201, json)
 }
 
 fn create_pull(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
@@ -149,7 +149,7 @@ fn create_pull(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
     let mut json = pull_json(call, repo, &pull);
     model.repo(repo).pulls.insert(number, pull);
     model.complete(repo, &mut json);
-    Answer::of(201, json)
+    Answer::new(201, json)
 }
 
 fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
@@ -185,7 +185,7 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
         }
     }
     model.complete(repo, &mut json);
-    Answer::of(if call.gitea { 201 } else { 200 }, json)
+    Answer::new(if call.gitea { 201 } else { 200 }, json)
 }
 
 fn add_labels(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {

@@ -11,7 +11,7 @@ pub(super) fn post_comment(model: &mut Model, call: &Call<'_>, repo: &str, issue
         return Answer::refused(404, "issue does not exist");
     }
     let comment = model.comment(repo, issue, &call.login, &call.text("body"));
-    Answer::of(201, comment_json(model, call, repo, &comment))
+    Answer::new(201, comment_json(model, call, repo, &comment))
 }
 
 pub(super) fn delete_comment(model: &mut Model, call: &Call<'_>, repo: &str, id: u64) -> Answer {
@@ -23,7 +23,7 @@ pub(super) fn delete_comment(model: &mut Model, call: &Call<'_>, repo: &str, id:
         return Answer::refused(403, "not your comment");
     }
     comments.remove(place);
-    Answer::of(204, Value::Null)
+    Answer::new(204, Value::Null)
 }
 
 pub(super) fn comments(

@@ -28,7 +28,7 @@ pub(super) fn hooks(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str
             fill(&mut hook, call, true);
             let json = hook_json(&hook);
             model.repo(repo).hooks.push(hook);
-            Answer::of(201, json)
+            Answer::new(201, json)
         }
         (method, [id, rest @ ..]) => {
             let id = id.parse::<u64>().unwrap_or_default();
@@ -43,11 +43,11 @@ pub(super) fn hooks(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str
                 }
                 ("DELETE", []) => {
                     hooks.remove(place);
-                    Answer::of(204, Value::Null)
+                    Answer::new(204, Value::Null)
                 }
                 ("POST", ["tests" | "pings"]) => {
                     hooks[place].tests += 1;
-                    Answer::of(204, Value::Null)
+                    Answer::new(204, Value::Null)
                 }
                 _ => Answer::refused(404, "not found"),
             }

@@ -22,7 +22,7 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             };
             let json = release_json(call, repo, &release);
             model.repo(repo).releases.push(release);
-            Answer::of(201, json)
+            Answer::new(201, json)
         }
         ("GET", ["tags", tag]) => {
             let mut releases = model.repo(repo).releases.iter();
@@ -55,7 +55,7 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
         ("DELETE", [id]) => {
             let releases = &mut model.repo(repo).releases;
             releases.retain(|release| release.id.to_string() != **id);
-            Answer::of(204, Value::Null)
+            Answer::new(204, Value::Null)
         }
         ("GET" | "PATCH", [id]) => {
             let mut releases = model.repo(repo).releases.iter();
@@ -71,7 +71,7 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             release.assets.push((name, call.raw.to_vec()));
             let mut json = release_json(call, repo, release);
             let last = json["assets"].as_array_mut().and_then(Vec::pop);
-            Answer::of(201, last.unwrap_or_default())
+            Answer::new(201, last.unwrap_or_default())
         }
         _ => not_found(),
     }

@@ -444,7 +444,7 @@ impl PostgresServer {
     /// Begins a transaction with these statements, and holds it open.
     #[must_use]
     pub fn transaction(&self, statements: &str) -> OpenTransaction {
-        OpenTransaction::begin(self.program("psql"), USER, statements)
+        OpenTransaction::start(self.program("psql"), USER, statements)
     }
 
     fn log(&self) -> String {

@@ -14,14 +14,14 @@ pub struct OpenTransaction {
 
 impl OpenTransaction {
     /// Carries out statements; the session stays within their transaction.
-    pub(super) fn begin(mut psql: Command, database: &str, statements: &str) -> Self {
+    pub(super) fn start(mut psql: Command, database: &str, statements: &str) -> Self {
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
         psql.args(["-d", database]);
         psql.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut psql = psql.spawn().expect("psql is installed with the server");
         let stdout = psql.stdout.take().expect("it is piped");
         let mut opened = Self { psql };
-        opened.say(&format!("BEGIN;\n{statements};\n\\echo {READY}\n"));
+        opened.send(&format!("BEGIN;\n{statements};\n\\echo {READY}\n"));
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let is_ready = lines.any(|line| line == READY);
         assert!(is_ready, "psql refuses: {statements}");
@@ -30,13 +30,13 @@ impl OpenTransaction {
 
     /// Commits it.
     pub fn commit(mut self) {
-        self.say("COMMIT;\n");
+        self.send("COMMIT;\n");
         drop(self.psql.stdin.take());
         let ended = self.psql.wait().expect("it is our child");
         assert!(ended.success(), "the transaction is not committed");
     }
 
-    fn say(&mut self, text: &str) {
+    fn send(&mut self, text: &str) {
         let stdin = self.psql.stdin.as_mut().expect("it is piped");
         stdin.write_all(text.as_bytes()).expect("psql listens");
     }

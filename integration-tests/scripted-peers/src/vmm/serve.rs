@@ -21,7 +21,9 @@ pub(super) async fn serve(
     let label = format!("{} {}", request.method(), request.path());
     let planned = {
         let mut script = script.lock();
-        script.requests.push(Recorded::of(&request, &body));
+        script
+            .requests
+            .push(Recorded::from_request(&request, &body));
         let at = script
             .planned
             .iter()

@@ -59,7 +59,7 @@ impl StandbyParts {
             differs.filter(refuses).map_or(Ok(()), Err)
         });
         Self {
-            root: Root::own("orrery", vec![standby]),
+            root: Root::start_named("orrery", vec![standby]),
             watch: reference,
             health,
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use config_core::{
     BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, OBJECTS, ObjectTable, SECRET, STORE_URL, Secret,
-    TableInfo, TextKind, ValueError, choice, from_str, list, map, map_of, opt, quoted, table,
-    whole,
+    TableInfo, TextKind, ValueError, choice, from_str, integer, list, map, map_of, opt, quoted,
+    table,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -16,7 +16,7 @@ use runner_actors::{ArtifactLimits, CheckoutLimits, KeepSettings, MachineType, S
 use runner_core::checkout::RepositoryPattern;
 use runner_core::event::PullRequestCommit;
 use runner_core::hosted_label::OtherSystems;
-use runner_core::lost::MAX_RERUNS;
+use runner_core::lost_jobs::MAX_RERUNS;
 use runner_core::plan::WorkspaceStart;
 use runner_core::protection::ForkApproval;
 use runner_core::workflow::PermissionLevel;
@@ -24,7 +24,9 @@ use url::Url;
 use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 use vmm_api_core::machine_keys::mib;
 
-use super::kinds::{ACTIONS_URL, ActionsUrl, BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
+use super::kinds::{
+    ACTIONS_URL, ActionsUrl, BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, format_size,
+};
 use super::machines::{MACHINE, host_name, label};
 use super::scopes::{
     self, FORK_APPROVALS, LEVELS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable,
@@ -61,7 +63,7 @@ const PATTERN: TextKind<RepositoryPattern> =
 const KEPT_MEMORY: TextKind<u64> = TextKind::new(
     "size",
     |text| mib::<128, { 1 << 30 }>(text).map(u64::from),
-    |mib| shown(&(mib << 20)),
+    |mib| format_size(&(mib << 20)),
 );
 
 /// What a file says, `workflow-runner.toml` or a table of another file, and then the variables.
@@ -246,13 +248,13 @@ table! {
     /// The workflow runner.
     pub(super) static RUNNER: File = "the runner's configuration" {
         /// runs, logs, artifacts, caches
-        "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
+        "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", documented_default "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// where deliveries, runs and statuses owed are kept
         "store" { STORE } => store;
         /// where logs, artifacts and caches are that every process can read
         "objects" { OBJECTS } => objects;
         /// listen address; `HOST` and `PORT` win over it
-        "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
+        "listen" (flag "--listen", documented_default "127.0.0.1:3000") = opt(ADDRESS) => listen;
         /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the
         /// VM manager connects to it, and names it in [network] `services`; without it JavaScript
         /// actions have no such services, unless runner and manager are one process
@@ -262,7 +264,7 @@ table! {
         /// further names it answers for
         "hosts" = list(TextKind::STRING) => hosts;
         /// where people read runs: links of commit statuses
-        "public_url" (variable "WORKFLOW_RUNNER_PUBLIC_URL", shown "the listen address") = opt(TextKind::HTTP_URL) => public_url;
+        "public_url" (variable "WORKFLOW_RUNNER_PUBLIC_URL", documented_default "the listen address") = opt(TextKind::HTTP_URL) => public_url;
         /// the kind of forge
         "forge" = choice("forge", FORGES) => forge;
         /// the forge's address; repositories there may be fetched whatever its address
@@ -272,7 +274,7 @@ table! {
         /// addresses, networks and hosts beyond the public ones that are cloned from
         "allow_addresses" = list(PLACE) => allow_addresses;
         /// where `workflow-runner actions add` fetches `owner/repo` from; `self`: from `forge_url`
-        "actions_url" (shown "https://github.com; https://data.forgejo.org where `forge` is `forgejo`") = opt(ACTIONS_URL) => actions_url;
+        "actions_url" (documented_default "https://github.com; https://data.forgejo.org where `forge` is `forgejo`") = opt(ACTIONS_URL) => actions_url;
         /// owners whose actions may be in the store of actions; without any those of all that the
         /// operator adds
         "actions_owners" = list(TextKind::STRING) => actions_owners;
@@ -285,18 +287,18 @@ table! {
         /// the git program
         "git" = PATH => git;
         /// jobs at once
-        "max_jobs" = whole(1..=1_000_000) => max_jobs;
+        "max_jobs" = integer(1..=1_000_000) => max_jobs;
         /// jobs of one repository at once while another repository's wait; a repository alone uses
         /// all of `max_jobs`, and what becomes free goes to another one as soon as that waits
-        "max_jobs_per_repository" = whole(1..=1_000_000) => max_jobs_per_repository;
+        "max_jobs_per_repository" = integer(1..=1_000_000) => max_jobs_per_repository;
         /// longest wait of a job for its VM
         "vm_wait" = TextKind::DURATION => vm_wait;
         /// how often a job that was lost (its VM, the VM manager or the runner went away) runs
         /// again by itself; a workflow or job says otherwise by `env: ORRERY_RERUN_LOST`; one of
         /// which no step had begun runs again twice in any case
-        "rerun_lost" (variable "WORKFLOW_RUNNER_RERUN_LOST") = whole(0..=MAX_RERUNS as i64) => rerun_lost;
+        "rerun_lost" (variable "WORKFLOW_RUNNER_RERUN_LOST") = integer(0..=MAX_RERUNS as i64) => rerun_lost;
         /// ended runs that are kept, with their logs and artifacts
-        "keep_runs" = whole(1..=1_000_000) => keep_runs;
+        "keep_runs" = integer(1..=1_000_000) => keep_runs;
         /// VMs of failed jobs that are kept for a while, so that a shell can be opened in them
         "keep" { KEEP } => keep;
         /// bytes of its output that are in the log of a step: so many of the beginning, and 256 KiB
@@ -304,7 +306,7 @@ table! {
         "log_step_max" = SIZE => log_step_max;
         /// days that artifacts stay whose step does not say (`retention-days`); 0: as long as their
         /// runs are kept, with which all go
-        "artifact_days" = whole(0..=36_500) => artifact_days;
+        "artifact_days" = integer(0..=36_500) => artifact_days;
         /// bytes of artifacts of one repository; beyond it no more are stored. Those of pull
         /// requests from forks have a quarter of it of their own
         "artifact_quota" = SIZE => artifact_quota;
@@ -337,23 +339,23 @@ table! {
         "checkouts" { CHECKOUTS } => checkouts;
         /// hosts whose VM managers give VMs, beside that of `VMM_API_URL` where it is set; a job's
         /// VM is asked of the one that fits best
-        "vm_hosts" (shown "that of `VMM_API_URL`") = map_of(host_name, &VM_HOST) => vm_hosts;
+        "vm_hosts" (documented_default "that of `VMM_API_URL`") = map_of(host_name, &VM_HOST) => vm_hosts;
         /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
         /// which are refused where there are machines but no `default`
-        "machines" (shown "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
+        "machines" (documented_default "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
         /// what the token of a job may do whose workflow names no `permissions`: `read` contents
         /// and packages, or `write` everything but identity tokens; what forks and strangers cause
         /// only reads
-        "token_permissions" (shown "read") = opt(choice("level", LEVELS)) => token_permissions;
+        "token_permissions" (documented_default "read") = opt(choice("level", LEVELS)) => token_permissions;
         /// whether the token of a job counts at the forge's own address, too, as at its runners:
         /// API, git and registries; at Gitea and Forgejo alone
-        "token_at_forge" (shown "true at Gitea and Forgejo") = opt(BOOLEAN) => token_at_forge;
+        "token_at_forge" (documented_default "true at Gitea and Forgejo") = opt(BOOLEAN) => token_at_forge;
         /// whether the token of a job may approve pull requests, and take reviews away at Gitea
         /// and Forgejo; it merges past the rules of a branch never
         "token_approves" = BOOLEAN => token_approves;
         /// whether a push ends the runs of the one before it, of the same workflow and branch,
         /// where the workflow has no `concurrency`
-        "cancel_previous" (shown "false") = opt(BOOLEAN) => cancel_previous;
+        "cancel_previous" (documented_default "false") = opt(BOOLEAN) => cancel_previous;
         /// the context `vars`
         "vars" = map(TextKind::STRING) => vars;
         /// the context `secrets`: masked, and no pull request from a fork sees them
@@ -366,11 +368,11 @@ table! {
         /// vars, secrets, environments and rules of a repository (`[repository."owner/repo"]`)
         "repository" = map_of(scopes::repository, &OF_REPOSITORY) => repository_tables;
         /// the host of the listen address
-        "HOST" (variable "HOST", no_key, shown "127.0.0.1") = opt(TextKind::STRING) => variables.host;
+        "HOST" (variable "HOST", no_key, documented_default "127.0.0.1") = opt(TextKind::STRING) => variables.host;
         /// the port of the listen address
-        "PORT" (variable "PORT", no_key, shown "3000") = opt(TextKind::STRING) => variables.port;
+        "PORT" (variable "PORT", no_key, documented_default "3000") = opt(TextKind::STRING) => variables.port;
         /// mirrors of repositories
-        "REPOSITORY_PATH" (variable "REPOSITORY_PATH", no_key, shown "`repositories` in the data folder") = opt(FILE_PATH) => variables.mirrors;
+        "REPOSITORY_PATH" (variable "REPOSITORY_PATH", no_key, documented_default "`repositories` in the data folder") = opt(FILE_PATH) => variables.mirrors;
         /// the address of the store; wins over [store] `url`
         "WORKFLOW_RUNNER_STORE_URL" (variable "WORKFLOW_RUNNER_STORE_URL", no_key) = opt(STORE_URL) => variables.store_url;
         /// what webhooks are signed with; without it nothing starts; one of fewer than 16
@@ -381,7 +383,7 @@ table! {
         /// for commit statuses and private repositories of the forge; enters no VM and no URL
         "FORGE_TOKEN" (variable "FORGE_TOKEN", no_key) = opt(SECRET) => variables.forge_token;
         /// the VM manager
-        "VMM_API_URL" (variable "VMM_API_URL", no_key, shown "http://127.0.0.1:3100") = opt(TextKind::HTTP_URL) => variables.vmm_url;
+        "VMM_API_URL" (variable "VMM_API_URL", no_key, documented_default "http://127.0.0.1:3100") = opt(TextKind::HTTP_URL) => variables.vmm_url;
         /// a token of the VM manager
         "VMM_AUTH_TOKEN" (variable "VMM_AUTH_TOKEN", no_key) = opt(SECRET) => variables.vmm_token;
         /// what everything but webhooks and health needs; people enter it in a browser and get a
@@ -424,7 +426,7 @@ table! {
         /// whether the VM of every failed job is kept, not only where a run asks for it
         "failed" = BOOLEAN => failed;
         /// VMs that are kept at once; 0: none is
-        "vms" = whole(0..=1000) => limits.vms;
+        "vms" = integer(0..=1000) => limits.vms;
         /// memory of all of them
         "memory" = KEPT_MEMORY => limits.memory_mib;
         /// how long each is kept, a day at most
@@ -435,18 +437,18 @@ table! {
         /// where a run asks for them: a shell or a re-run can begin before a step
         "snapshots" = BOOLEAN => snapshots;
         /// snapshots of one job; the oldest go first
-        "snapshots_per_job" = whole(1..=MAX_SNAPSHOTS as i64) => snapshot_limits.most;
+        "snapshots_per_job" = integer(1..=MAX_SNAPSHOTS as i64) => snapshot_limits.most;
         /// the host's disk that the snapshots of one job may take together; the oldest go first
         "snapshot_disk" = BYTES => snapshot_limits.bytes;
     }
 
     static CHECKOUTS: CheckoutLimits = "the limits of checkouts" {
         /// most files and folders of one commit; more is refused before the checkout
-        "entries" = whole(1..=100_000_000) => tree.entries;
+        "entries" = integer(1..=100_000_000) => tree.entries;
         /// most bytes of one commit
         "bytes" = BYTES => tree.bytes;
         /// deepest folder of one commit
-        "depth" = whole(1..=4096) => tree.depth;
+        "depth" = integer(1..=4096) => tree.depth;
         /// most bytes that one fetch may bring
         "fetch" = BYTES => fetch_bytes;
         /// memory of each git process
@@ -454,9 +456,9 @@ table! {
         /// time of one call of git
         "time" = SPAN => time;
         /// commits that are fetched and laid out at once
-        "at_once" = whole(1..=256) => at_once;
+        "at_once" = integer(1..=256) => at_once;
         /// those of one repository
-        "per_repository" = whole(1..=256) => per_repository;
+        "per_repository" = integer(1..=256) => per_repository;
         /// the disk that all checkouts may take together
         "total" = BYTES => total_bytes;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use config_core::{TextKind, ValueError, parse_http_url, size, span};
 use url::Url;
 
-pub(super) use config_core::shown_size as shown;
+pub(super) use config_core::format_size;
 
 pub(super) const SIZE: TextKind<u64> = size::<0>();
 /// At least 1 MiB.

@@ -1,6 +1,6 @@
 //! What jobs run on, one row each.
 
-use config_core::{TextKind, ValueError, choice, list, opt, quoted, table, whole};
+use config_core::{TextKind, ValueError, choice, integer, list, opt, quoted, table};
 use http_clients::vmm::Network;
 use runner_actors::{DEFAULT_HOST, MachineType};
 use runner_core::container::ImageReference;
@@ -25,7 +25,7 @@ table! {
         /// the image
         "image" = opt(IMAGE) => vm.image;
         /// processors
-        "vcpus" = opt(whole(1..=255)) => vm.vcpus;
+        "vcpus" = opt(integer(1..=255)) => vm.vcpus;
         /// memory, 128 MiB at least, within the limits of the VM manager
         "memory" = opt(MEMORY) => vm.mem_mib;
         /// disk, 256 MiB at least, within the limits of the VM manager

@@ -75,9 +75,11 @@ fn vm_hosts(
     token: Option<Secret<String>>,
 ) -> Vec<VmHostSettings> {
     let listed = listed.into_iter();
-    let listed: Vec<_> = listed.filter_map(|(name, host)| host.named(name)).collect();
+    let listed: Vec<_> = listed
+        .filter_map(|(name, host)| host.with_name(name))
+        .collect();
     let url = url.or_else(|| listed.is_empty().then(|| url_of(VMM_URL)));
-    let default = url.map(|url| VmHostSettings::only(url, token));
+    let default = url.map(|url| VmHostSettings::single(url, token));
     default.into_iter().chain(listed).collect()
 }
 
@@ -245,7 +247,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn kept<T>(&mut self, name: &str, found: Result<T, ValueError>) -> Option<T> {
-        let wrong = |error| self.wrong.push(Diagnostic::of_setting(name, error));
+        let wrong = |error| self.wrong.push(Diagnostic::for_setting(name, error));
         found.map_err(wrong).ok()
     }
 
@@ -328,7 +330,7 @@ impl<'a> Resolver<'a> {
                     quoted(name)
                 );
                 self.wrong
-                    .push(Diagnostic::of_setting(key, ValueError::new(text)));
+                    .push(Diagnostic::for_setting(key, ValueError::new(text)));
                 return None;
             }
         }
@@ -349,7 +351,7 @@ impl<'a> Resolver<'a> {
             let text = "`self` is the configured forge, whose address is not known";
             let error = ValueError::new(text).help("set `forge_url`");
             self.wrong
-                .push(Diagnostic::of_setting("actions_url", error));
+                .push(Diagnostic::for_setting("actions_url", error));
         }
     }
 

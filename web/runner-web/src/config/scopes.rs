@@ -101,7 +101,7 @@ pub(super) fn with_own_secrets(
         };
         let wrong = |text: String| {
             let setting = format!("repository.{}.webhook_secret", quoted(name));
-            Diagnostic::of_setting(&setting, ValueError::new(text))
+            Diagnostic::for_setting(&setting, ValueError::new(text))
         };
         let repository: RepoName = name
             .parse()

@@ -17,7 +17,7 @@ pub fn missing(config: &ManagerConfig, agent: Option<&Path>) -> Diagnostics {
         missing.push(error);
     }
     if let Some(error) = wrong_agent(config.driver, agent) {
-        missing.push(Diagnostic::of_setting("agent", error));
+        missing.push(Diagnostic::for_setting("agent", error));
     }
     missing
 }
@@ -46,7 +46,7 @@ fn program(config: &ManagerConfig) -> Option<Diagnostic> {
     }
     let message = format!("there is no program {}", program.display());
     let error = ValueError::new(message).help(help);
-    Some(Diagnostic::of_setting(setting, error))
+    Some(Diagnostic::for_setting(setting, error))
 }
 
 fn wrong_agent(driver: DriverName, path: Option<&Path>) -> Option<ValueError> {

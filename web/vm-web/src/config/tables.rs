@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config_core::{
     ByteSize, Choices, FILE_PATH, LOG_LEVELS, OBJECTS, PROGRAM, TextKind, ValueError, choice,
-    format_duration, from_str, list, opt, parse_duration, set, size, table, whole,
+    format_duration, from_str, integer, list, opt, parse_duration, set, size, table,
 };
 use vm_actors::VmSettings;
 use vm_core::network::HostPattern;
@@ -26,7 +26,7 @@ const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(86_400);
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 const REACHABLE: TextKind<HostPattern> =
     TextKind::new("address", from_str, |place| String::from(place.clone()));
-const IMAGE: TextKind<ImageRef> = TextKind::of("image");
+const IMAGE: TextKind<ImageRef> = TextKind::with_format("image");
 const POSITIVE: TextKind<Duration> =
     TextKind::new("duration", positive, |time| format_duration(*time));
 const MIB: TextKind<u32> = TextKind::new("size", mib32, |mib| format_bytes(u64::from(*mib) << 20));
@@ -38,7 +38,7 @@ table! {
     /// The VM manager.
     pub(super) static MANAGER: ManagerConfig = "the manager's configuration" {
         /// state, images, kernels, the folders of VMs
-        "data_dir" (variable "VM_MANAGER_DATA", flag "--data", shown "~/.local/share/orrery/vm-manager") = set(FILE_PATH) => data;
+        "data_dir" (variable "VM_MANAGER_DATA", flag "--data", documented_default "~/.local/share/orrery/vm-manager") = set(FILE_PATH) => data;
         /// listen address
         "listen" (variable "VM_MANAGER_LISTEN", flag "--listen") = set(ADDRESS) => listen;
         /// how much is logged
@@ -48,7 +48,7 @@ table! {
         /// what runs VMs; `namespace-sandbox` is no VM, therefore only by this name
         "driver" = choice("driver", DRIVERS) => driver;
         /// the static program that VMs run; the flag `--agent` wins over it
-        "agent" (shown "vm-guest beside vm-manager") = opt(FILE_PATH) => agent;
+        "agent" (documented_default "vm-guest beside vm-manager") = opt(FILE_PATH) => agent;
         /// what all VMs may have together
         "capacity" { CAPACITY } => settings;
         /// what one VM may have
@@ -84,11 +84,11 @@ table! {
         /// memory of all VMs
         "memory" = MANY_MIB => capacity.mem_mib;
         /// processors of all VMs
-        "vcpus" = whole(1..=4096) => capacity.vcpus;
+        "vcpus" = integer(1..=4096) => capacity.vcpus;
         /// VMs at once
-        "vms" = whole(1..=1000) => capacity.vms;
+        "vms" = integer(1..=1000) => capacity.vms;
         /// requests that may wait for room; further ones are answered 503 with `Retry-After`
-        "queue" = whole(0..=1000) => capacity.queue;
+        "queue" = integer(0..=1000) => capacity.queue;
         /// how long a request waits for room
         "wait" = TextKind::DURATION => wait;
         /// what the manager itself may hold for all guests together: output, streams and files on
@@ -98,7 +98,7 @@ table! {
 
     static LIMITS: VmSettings = "[limits]" {
         /// most processors of one VM
-        "vcpus" = whole(1..=64) => limits.max_vcpus;
+        "vcpus" = integer(1..=64) => limits.max_vcpus;
         /// most memory of one VM
         "memory" = MIB => limits.max_mem_mib;
         /// largest disk of one VM
@@ -135,7 +135,7 @@ table! {
         /// where a workflow runner may give its VMs services, as `127.0.0.1:3002`
         "services" = list(REACHABLE) => services.0;
         /// connections of one VM at once
-        "streams" = whole(1..=1024) => network.streams;
+        "streams" = integer(1..=1024) => network.streams;
         /// how long nothing may move on a connection, a day at most
         "idle" = POSITIVE => network.idle;
     } then |fields, settings| {
@@ -153,11 +153,11 @@ table! {
 
     static POOL: VmSettings = "[pool]" {
         /// clones that wait of each kind
-        "clones" = whole(0..=100) => pool.clones;
+        "clones" = integer(0..=100) => pool.clones;
         /// clones made at once
-        "parallel" = whole(1..=100) => pool.parallel;
+        "parallel" = integer(1..=100) => pool.parallel;
         /// templates kept
-        "templates" = whole(0..=100) => pool.templates;
+        "templates" = integer(0..=100) => pool.templates;
         /// how long unused templates and clones stay
         "idle" = TextKind::DURATION => pool.idle;
         /// the kinds of VMs that wait; all that wait must fit into `[capacity]`
@@ -169,7 +169,7 @@ table! {
         /// the image
         "image" = IMAGE => image;
         /// processors
-        "vcpus" = whole(1..=64) => vcpus;
+        "vcpus" = integer(1..=64) => vcpus;
         /// memory
         "memory" = MIB => mem_mib;
         /// disk

@@ -66,7 +66,7 @@ fn manager_by(
 fn host(name: &str, url: &str) -> VmHostSettings {
     VmHostSettings {
         name: name.to_owned(),
-        ..VmHostSettings::only(url.parse().expect("an address"), None)
+        ..VmHostSettings::single(url.parse().expect("an address"), None)
     }
 }
 

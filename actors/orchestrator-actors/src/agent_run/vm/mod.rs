@@ -10,7 +10,7 @@
 mod error;
 mod follow;
 mod guest;
-mod returned;
+mod vm_output;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -269,7 +269,7 @@ impl VmPlan {
         commits
     }
 
-    async fn take_tar(&self, vm: &HeldVm) -> Result<returned::ReturnedFiles, String> {
+    async fn take_tar(&self, vm: &HeldVm) -> Result<vm_output::ReturnedFiles, String> {
         let packed = run_script(vm, guest::PACK).await;
         let not_packed = packed.map_err(|error| error.to_string())?.err();
         let stream = vm.vmm.get_files(&vm.id, guest::OUT).await;
@@ -279,8 +279,11 @@ impl VmPlan {
         while let Some(chunk) = stream.next().await {
             let chunk = chunk.map_err(|error| error.to_string())?;
             bytes += chunk.len() as u64;
-            if bytes > returned::MAX_BYTES {
-                return Err(format!("there are more than {} bytes", returned::MAX_BYTES));
+            if bytes > vm_output::MAX_BYTES {
+                return Err(format!(
+                    "there are more than {} bytes",
+                    vm_output::MAX_BYTES
+                ));
             }
             tar.write_all(&chunk).map_err(|error| error.to_string())?;
         }
@@ -291,10 +294,10 @@ impl VmPlan {
         Ok(returned)
     }
 
-    async fn unpack(&self, tar: File) -> Result<returned::ReturnedFiles, String> {
+    async fn unpack(&self, tar: File) -> Result<vm_output::ReturnedFiles, String> {
         let (directory, reports) = (self.directory.clone(), self.reports.clone());
         let unpacking =
-            tokio::task::spawn_blocking(move || returned::unpack(tar, &directory, &reports));
+            tokio::task::spawn_blocking(move || vm_output::unpack(tar, &directory, &reports));
         let unpacked = unpacking.await.map_err(|error| error.to_string())?;
         unpacked.map_err(|error| error.to_string())
     }

@@ -146,11 +146,11 @@ fn i17_a_merge_and_an_update_are_known_by_their_pull_request() {
     let mut update = call("PUT /pulls/7/update-branch", &json!({})).unwrap();
     assert_eq!(update.question, Some(PullQuestion::Before(7)));
     let mut of_fork = update.clone();
-    update.learn_head(&pull, "acme/rocket");
+    update.with_head(&pull, "acme/rocket");
     let effects = update.answered(202, &json!({"message": "Updating"}), None);
     let expected = "refs/heads/x d>?; #7 synchronize,synchronized";
     assert_eq!(shown(&effects.unwrap()), expected);
-    of_fork.learn_head(&pull, "acme/other");
+    of_fork.with_head(&pull, "acme/other");
     assert_eq!(shown(&of_fork.effects), "#7 synchronize,synchronized");
     let path = pull_path("/repos/acme/rocket/pulls/7/merge", 7).unwrap();
     assert_eq!(path, "/repos/acme/rocket/pulls/7");

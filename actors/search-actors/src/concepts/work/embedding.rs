@@ -7,7 +7,7 @@ use search_core::role::ModelSource;
 
 use super::embedding_batch::EmbeddingProgress;
 use super::*;
-use crate::concepts::known::ContentHash;
+use crate::concepts::known_documents::ContentHash;
 use crate::concepts::models::{Model, ServerModel};
 
 /// What was made is published this often while there is more to make; and this share of the time
@@ -58,7 +58,7 @@ impl ConceptWorker {
             return Ok(Ok(()));
         }
         let made = match self.model(&source) {
-            Ok(model) => self.make(&model, documents, root)?,
+            Ok(model) => self.embed_missing(&model, documents, root)?,
             Err(reason) => Err(reason),
         };
         self.embedded.save(&self.saved)?;
@@ -67,11 +67,11 @@ impl ConceptWorker {
         }
         match made {
             Ok(EmbeddingOutcome::All) => {
-                self.embedded.works();
+                self.embedded.clear_failure();
                 self.model_error = None;
             }
             Ok(EmbeddingOutcome::Interrupted) => {
-                self.embedded.works();
+                self.embedded.clear_failure();
                 self.embedded.interrupted = true;
             }
             Err(reason) => self.model_failed(&source, &reason),
@@ -108,13 +108,13 @@ impl ConceptWorker {
             }),
         };
         self.embedded.model = Some(model.clone());
-        self.embedded.load(&self.saved, &model.by().id());
+        self.embedded.load(&self.saved, &model.embedded_by().id());
         self.embedded.unpublished = 1;
         Ok(model)
     }
 
     /// Makes what is missing, publishes now and then.
-    fn make(
+    fn embed_missing(
         &mut self,
         model: &Model,
         documents: &[IndexedDocument],
@@ -125,7 +125,7 @@ impl ConceptWorker {
         {
             return Ok(Err(reason));
         }
-        self.forget_gone(documents);
+        self.remove_gone(documents);
         self.publish_embeddings(documents, model);
         let (began, mut kept) = (Instant::now(), Instant::now());
         let (mut place, total) = (EmbeddingProgress::default(), documents.len() as u64);
@@ -137,11 +137,15 @@ impl ConceptWorker {
             if batch.is_empty() && place.is_behind(documents) {
                 break;
             }
-            if place.begins_passages() {
+            if place.starts_passages() {
                 self.publish_embeddings(documents, model);
             }
-            self.report_state_throttled(ConceptsState::Embedding, self.embedded.whole(), total);
-            match self.make_batch(model, &batch, root) {
+            self.report_state_throttled(
+                ConceptsState::Embedding,
+                self.embedded.complete_count(),
+                total,
+            );
+            match self.embed_batch(model, &batch, root) {
                 Ok(true) => {}
                 Ok(false) => place = EmbeddingProgress::default(),
                 Err(reason) => {
@@ -169,12 +173,12 @@ impl ConceptWorker {
     fn check_model(&mut self, model: &Model) -> Result<(), String> {
         let width = model.width(&self.cancel)?;
         self.handle.graph.demand().trust();
-        self.of_width(width).map(|_| ())
+        self.fit_width(width).map(|_| ())
     }
 
     /// Whether vectors of this width fit those there are. Where not, all are made anew; but not
     /// again and again.
-    pub(super) fn of_width(&mut self, width: usize) -> Result<bool, String> {
+    pub(super) fn fit_width(&mut self, width: usize) -> Result<bool, String> {
         let known = self.embedded.width;
         if known == 0 || known == width {
             self.embedded.width = width;
@@ -192,12 +196,12 @@ impl ConceptWorker {
             known,
             width
         );
-        self.embedded.forget(width);
+        self.embedded.reset(width);
         Ok(false)
     }
 
     /// Leaves what was made of contents that no document has any more.
-    pub(super) fn forget_gone(&mut self, documents: &[IndexedDocument]) {
+    pub(super) fn remove_gone(&mut self, documents: &[IndexedDocument]) {
         let listed: rustc_hash::FxHashSet<&ContentHash> =
             documents.iter().map(|listed| &listed.hash).collect();
         self.embedded.retain(&listed);

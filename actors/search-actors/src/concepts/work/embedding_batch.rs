@@ -10,7 +10,7 @@ use search_graph_engine::embedding::{
 
 use super::*;
 use crate::concepts::embedding_store::{Lack, MadeEmbedding};
-use crate::concepts::known::ContentHash;
+use crate::concepts::known_documents::ContentHash;
 use crate::concepts::models::{Model, ModelText};
 
 /// How far the documents were gone through: for those that lack all, and for those that lack
@@ -24,7 +24,7 @@ pub(super) struct EmbeddingProgress {
 
 impl EmbeddingProgress {
     /// Whether from now on documents that have a first passage get the others: said once.
-    pub(super) fn begins_passages(&mut self) -> bool {
+    pub(super) fn starts_passages(&mut self) -> bool {
         self.passages > 0 && !std::mem::replace(&mut self.embeds_passages, true)
     }
 
@@ -63,23 +63,23 @@ impl ConceptWorker {
                 let place = documents.binary_search_by(|listed| listed.key.as_str().cmp(key));
                 place.ok().map(|place| &documents[place])
             })
-            .filter(|listed| self.embedded.lacks(&listed.hash) != Lack::Nothing)
+            .filter(|listed| self.embedded.missing_part(&listed.hash) != Lack::Nothing)
             .collect();
         if !wanted.is_empty() {
             let (now, later) = wanted.split_at(wanted.len().min(batch));
             demand.want(later.iter().map(|listed| listed.key.as_str()));
             return (now.to_vec(), later.is_empty());
         }
-        let found = self.lacking(Lack::All, documents, &mut place.all, batch);
+        let found = self.next_missing(Lack::All, documents, &mut place.all, batch);
         if !found.is_empty() {
             return (found, false);
         }
-        let found = self.lacking(Lack::Passages, documents, &mut place.passages, batch);
+        let found = self.next_missing(Lack::Passages, documents, &mut place.passages, batch);
         (found, false)
     }
 
     /// The next documents that lack this, from a place on.
-    fn lacking<'d>(
+    fn next_missing<'d>(
         &self,
         lack: Lack,
         documents: &'d [IndexedDocument],
@@ -90,7 +90,7 @@ impl ConceptWorker {
         while found.len() < batch && *at < documents.len() {
             let listed = &documents[*at];
             *at += 1;
-            if self.embedded.lacks(&listed.hash) == lack {
+            if self.embedded.missing_part(&listed.hash) == lack {
                 found.push(listed);
             }
         }
@@ -99,7 +99,7 @@ impl ConceptWorker {
 
     /// Embeds some documents: of those without anything the first passage, of the others the rest.
     /// `false` where what was made before is to be made anew.
-    pub(super) fn make_batch(
+    pub(super) fn embed_batch(
         &mut self,
         model: &Model,
         batch: &[&IndexedDocument],
@@ -118,7 +118,7 @@ impl ConceptWorker {
             if self.is_cancelled() {
                 return Ok(true);
             }
-            match self.make_texts(model, some, &mut made) {
+            match self.embed_texts(model, some, &mut made) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(reason) => {
@@ -128,7 +128,7 @@ impl ConceptWorker {
                         let embedding = embedding?;
                         Some(EmbeddedPassage { digest, embedding })
                     });
-                    self.embedded.former.remember(made);
+                    self.embedded.former.insert(made);
                     return Err(reason);
                 }
             }
@@ -143,7 +143,7 @@ impl ConceptWorker {
                     .flatten()
                     .unwrap_or_else(|| nothing.clone()),
             };
-            self.embedded.put(EmbeddedContent {
+            self.embedded.insert(EmbeddedContent {
                 hash: one.hash,
                 kind: one.kind,
                 passages: one.digests.iter().map(passage).collect(),
@@ -199,7 +199,7 @@ impl ConceptWorker {
     }
 
     /// Has some texts embedded; `false` where what was made before is to be made anew.
-    fn make_texts(
+    fn embed_texts(
         &mut self,
         model: &Model,
         texts: &[ModelText],
@@ -208,7 +208,7 @@ impl ConceptWorker {
         let embeddings = model.embed(texts, &self.cancel)?;
         let mut widths = embeddings.iter().flatten().map(Embedding::dimensions);
         let fits = match widths.next() {
-            Some(width) if widths.all(|other| other == width) => self.of_width(width)?,
+            Some(width) if widths.all(|other| other == width) => self.fit_width(width)?,
             Some(_) => return Err("its vectors have different lengths".to_owned()),
             None => true,
         };

@@ -41,11 +41,11 @@ impl ConceptWorker {
                 self.follow_one(&listed, root)?;
                 changed = true;
             }
-            self.known.meet(&mut met, &listed.key);
+            self.known.record_met(&mut met, &listed.key);
         }
         self.graph_known = true;
         for key in self.known.not_met(&met) {
-            self.forget(key)?;
+            self.remove_document(key)?;
             changed = true;
         }
         Ok(Ok(changed))
@@ -66,7 +66,7 @@ impl ConceptWorker {
             self.report_state_throttled(ConceptsState::Reading, done, total);
             let listed = snapshot.document(key)?.map(IndexedDocument::from);
             let title = listed.as_ref().map(|listed| listed.title.as_str());
-            self.note_title(snapshot, former_title.as_deref(), title)?;
+            self.record_title(snapshot, former_title.as_deref(), title)?;
             match listed {
                 Some(listed) if !self.is_followed(&listed) => {
                     self.follow_one(&listed, root)?;
@@ -75,9 +75,9 @@ impl ConceptWorker {
                 Some(_) => {}
                 None => {
                     let hash = key_hash(key);
-                    let was_known = self.known.holds_hashed(hash);
+                    let was_known = self.known.contains_hashed(hash);
                     if was_known {
-                        self.forget(hash)?;
+                        self.remove_document(hash)?;
                     }
                     changed |= was_known;
                 }
@@ -87,7 +87,7 @@ impl ConceptWorker {
     }
 
     fn is_followed(&self, listed: &IndexedDocument) -> bool {
-        self.graph_known && self.known.holds(&listed.key, &listed.hash)
+        self.graph_known && self.known.contains(&listed.key, &listed.hash)
     }
 
     fn follow_one(
@@ -100,16 +100,16 @@ impl ConceptWorker {
         // Changed or gone meanwhile: the index will say so, and the thread is woken again.
         if let Some(document) = self.read(root, listed) {
             let contribution = self.contribution(key, &document);
-            self.note_concepts(hash);
+            self.record_concepts(hash);
             self.put_graph(key, &contribution)?;
-            self.note_concepts(hash);
+            self.record_concepts(hash);
             concepts = Some(contribution);
-            if !self.known.holds(key, &listed.hash) {
+            if !self.known.contains(key, &listed.hash) {
                 vector = self.put_space(key, &document);
             }
         }
         self.known.insert(key, listed.hash);
-        self.keep(&JournalRecord::Put {
+        self.append_journal(&JournalRecord::Put {
             key: key.to_owned(),
             hash: listed.hash,
             concepts,
@@ -118,18 +118,18 @@ impl ConceptWorker {
     }
 
     /// Takes out a document that is gone.
-    fn forget(&mut self, key: u64) -> Result<(), ConceptError> {
-        self.note_concepts(key);
+    fn remove_document(&mut self, key: u64) -> Result<(), ConceptError> {
+        self.record_concepts(key);
         self.known.remove_hashed(key);
         self.handle.graph.remove_hashed(key);
         if let Some(space) = &mut self.space {
             Arc::make_mut(space).remove_hashed(key);
         }
-        self.keep(&JournalRecord::Removed(key))
+        self.append_journal(&JournalRecord::Removed(key))
     }
 
     /// Keeps a change for the next start. Without a journal everything is kept later.
-    fn keep(&mut self, record: &JournalRecord) -> Result<(), ConceptError> {
+    fn append_journal(&mut self, record: &JournalRecord) -> Result<(), ConceptError> {
         // Where all is made anew for another thesaurus the records would say nothing of vectors.
         let journal = self.journal.as_mut().filter(|_| self.graph_known);
         let Some(journal) = journal else {

@@ -1,9 +1,9 @@
 //! Learning: the first vectors from nothing, short refreshes, and what a stop leaves to go on with.
 
-use search_core::passages::{about_parts, learnt_parts};
+use search_core::passages::{estimate_parts, learning_parts};
 
 use super::*;
-use crate::concepts::known::ContentHash;
+use crate::concepts::known_documents::ContentHash;
 
 /// A part of a document with fewer terms teaches nothing.
 const MIN_PART_TERMS: usize = 8;
@@ -19,7 +19,7 @@ impl ConceptWorker {
         let sizes: Vec<u64> = in_order(snapshot)
             .map(|listed| listed.map(|listed| listed.size))
             .collect::<Result<_, _>>()?;
-        let about = about_parts(sizes);
+        let about = estimate_parts(sizes);
         Ok(about >= MIN_DOCUMENTS as u64 && about > self.too_few + self.too_few / 10)
     }
 
@@ -53,11 +53,11 @@ impl ConceptWorker {
             None => match self.read_first(snapshot, root)? {
                 Ok(corpus) if corpus.len() < MIN_DOCUMENTS => {
                     let sizes = list(snapshot)?.into_iter().map(|listed| listed.size);
-                    self.too_few = about_parts(sizes);
+                    self.too_few = estimate_parts(sizes);
                     self.saved.remove("tokens");
                     return Ok(Ok(()));
                 }
-                Ok(corpus) => Learner::begin(corpus, LearnOptions::default()),
+                Ok(corpus) => Learner::new(corpus, LearnOptions::default()),
                 Err(ended) => return Ok(Err(ended)),
             },
         };
@@ -75,7 +75,7 @@ impl ConceptWorker {
             let corpus = Corpus::open(&tokens).ok()?;
             Learner::resume(corpus, options, &mut checkpoint).ok()
         });
-        resumed.or_else(|| Some(Learner::begin(Corpus::open(&tokens).ok()?, options)))
+        resumed.or_else(|| Some(Learner::new(Corpus::open(&tokens).ok()?, options)))
     }
 
     /// Reads every document, for the graph and to learn from.
@@ -88,17 +88,17 @@ impl ConceptWorker {
         let mut met = MetDocuments::default();
         if !self.known.is_empty() {
             for listed in in_order(snapshot) {
-                self.known.meet(&mut met, &listed?.key);
+                self.known.record_met(&mut met, &listed?.key);
             }
         }
         for key in self.known.not_met(&met) {
             self.handle.graph.remove_hashed(key);
         }
         let mut read = Vec::new();
-        let Ok(corpus) = self.gather(snapshot, root, Some(&mut read))? else {
+        let Ok(corpus) = self.read_corpus(snapshot, root, Some(&mut read))? else {
             return Ok(Err(Cancelled));
         };
-        self.known = KnownDocuments::of(read);
+        self.known = KnownDocuments::from_versions(read);
         self.graph_known = true;
         self.save()?;
         Ok(Ok(corpus))
@@ -106,7 +106,7 @@ impl ConceptWorker {
 
     /// Reads every document to learn from, and where that is asked for into the graph too, with
     /// what was read.
-    pub(super) fn gather(
+    pub(super) fn read_corpus(
         &mut self,
         snapshot: &IndexSnapshot,
         root: &dyn SourceFiles,
@@ -131,7 +131,7 @@ impl ConceptWorker {
                 self.put_graph(&listed.key, &contribution)?;
             }
             let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
-            let parts = learnt_parts(&document.body, document.kind, total);
+            let parts = learning_parts(&document.body, document.kind, total);
             for (number, part) in parts.into_iter().enumerate() {
                 let body = self.reader.read(&document.body[part], MAX_TERMS);
                 if number == 0 || body.len() >= MIN_PART_TERMS {
@@ -144,7 +144,7 @@ impl ConceptWorker {
 
     /// The words anew, from what is known of them; from nothing where most documents are new, and
     /// where the vectors are to `settle`.
-    pub(super) fn learn_again(
+    pub(super) fn relearn(
         &mut self,
         snapshot: &IndexSnapshot,
         root: &dyn SourceFiles,
@@ -155,7 +155,7 @@ impl ConceptWorker {
             return Ok(Err(Cancelled));
         };
         let began = Instant::now();
-        let Ok(corpus) = self.gather(snapshot, root, None)? else {
+        let Ok(corpus) = self.read_corpus(snapshot, root, None)? else {
             return Ok(Err(Cancelled));
         };
         let is_another = self.space.as_deref().is_some_and(ConceptSpace::is_another);
@@ -169,10 +169,10 @@ impl ConceptWorker {
             Some(mut model) => {
                 let options = LearnOptions::refresh(LearnOptions::default().seed);
                 // A damaged one is left behind: the next attempt begins from nothing.
-                Learner::begin_from_model(corpus, options, &mut model)
+                Learner::from_model(corpus, options, &mut model)
                     .inspect_err(|_| self.saved.remove("model"))?
             }
-            None => Learner::begin(corpus, LearnOptions::default()),
+            None => Learner::new(corpus, LearnOptions::default()),
         };
         let learnt = self.learn(learner, false)?;
         if learnt.is_ok() && !is_refreshed {

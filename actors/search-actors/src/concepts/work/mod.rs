@@ -7,10 +7,10 @@ mod learning;
 mod pace;
 mod published;
 mod reading;
+mod refresh;
 mod saving;
-mod settling;
 mod suggesting;
-mod waiting;
+mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,13 +32,13 @@ use search_graph_engine::learning::{Corpus, CorpusWriter, LearnOptions, Learner,
 use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS, MIN_LONG_DOCUMENTS};
 
 use super::documents::{IndexedDocument, in_order, list};
-use super::duty::ConceptDuty;
 use super::embedding_store::EmbeddingStore;
 use super::error::ConceptError;
 use super::files::ConceptFiles;
-use super::known::{KnownDocuments, MetDocuments};
+use super::known_documents::{KnownDocuments, MetDocuments};
 use super::models::CANCEL_POLL_INTERVAL;
 use super::settings::ConceptSettings;
+use super::tasks::ConceptDuty;
 use crate::changed_documents::ChangedDocuments;
 use crate::source_handle::SourceHandle;
 use pace::{LearningPace, MIN_REFRESH_INTERVAL};
@@ -194,7 +194,7 @@ impl ConceptWorker {
     /// Takes up what an earlier run has kept. What is missing or damaged is made again.
     fn restore(&mut self) -> Result<(), ConceptError> {
         let graph = &self.handle.graph;
-        (self.known, self.graph_known) = self.saved.known(graph.thesaurus());
+        (self.known, self.graph_known) = self.saved.load_known(graph.thesaurus());
         if self.known.is_empty() {
             return Ok(());
         }
@@ -204,10 +204,10 @@ impl ConceptWorker {
         }
         self.space = self.saved.space().map(Arc::new);
         if self.space.is_some() {
-            self.pace.begin_again();
+            self.pace.resume();
         }
         let replayed = self.replay();
-        self.forget_unknown();
+        self.remove_unknown();
         self.publish();
         replayed
     }
@@ -241,7 +241,7 @@ impl ConceptWorker {
         self.saved.create()?;
         let limits = self.settings.limits;
         self.handle.graph.limit_documents(limits.graph_documents);
-        let Ok(learnt) = self.learnt(&snapshot, &changed, root.as_ref())? else {
+        let Ok(learnt) = self.update_learnt(&snapshot, &changed, root.as_ref())? else {
             return Ok(Err(Cancelled));
         };
         self.everything = false;
@@ -266,12 +266,12 @@ impl ConceptWorker {
             return Ok(Err(Cancelled));
         }
         let is_full = self.handle.graph.is_full();
-        self.handle.set_limit(limits.of_graph(is_full));
+        self.handle.set_limit(limits.graph_state(is_full));
         let by_model = self.ranks_by_model();
         let state = match &self.space {
             Some(space) if space.is_ready() => ConceptsState::Ready,
             _ if by_model => ConceptsState::Ready,
-            _ if limits.of_learning(snapshot.document_count()).1.is_some() => ConceptsState::Off,
+            _ if limits.learning_state(snapshot.document_count()).1.is_some() => ConceptsState::Off,
             _ => ConceptsState::TooFew,
         };
         let count = snapshot.document_count();
@@ -304,13 +304,13 @@ impl ConceptWorker {
         };
         for (key, former) in keys {
             let title = snapshot.document(key)?.map(|record| record.title);
-            self.note_title(snapshot, former.as_deref(), title.as_deref())?;
+            self.record_title(snapshot, former.as_deref(), title.as_deref())?;
         }
         self.change_suggestions(snapshot)
     }
 
     /// Brings graph and space in step.
-    fn learnt(
+    fn update_learnt(
         &mut self,
         snapshot: &IndexSnapshot,
         changed: &ChangedDocuments,
@@ -318,9 +318,12 @@ impl ConceptWorker {
     ) -> WorkResult<Learnt> {
         let mut learnt = Learnt::Nothing;
         // What is away for a while is not to be forgotten: without it nothing is learnt.
-        let is_whole = self.handle.with(|status| status.error.is_none());
+        let is_whole = self.handle.read_status(|status| status.error.is_none());
         // Refused before anything is read.
-        let limit = self.settings.limits.of_learning(snapshot.document_count());
+        let limit = self
+            .settings
+            .limits
+            .learning_state(snapshot.document_count());
         let is_whole = is_whole && limit.1.is_none();
         self.handle.set_limit(limit);
         if is_whole && self.space.is_none() && self.is_enough(snapshot)? {
@@ -340,11 +343,11 @@ impl ConceptWorker {
         let wants = self
             .space
             .as_deref()
-            .is_some_and(ConceptSpace::wants_refresh);
+            .is_some_and(ConceptSpace::needs_refresh);
         let refreshes = wants && Instant::now() >= self.pace.next_refresh;
         let settles = !refreshes && self.settles_now();
         if is_whole && (refreshes || settles) {
-            if self.learn_again(snapshot, root, settles)?.is_err() {
+            if self.relearn(snapshot, root, settles)?.is_err() {
                 return Ok(Err(Cancelled));
             }
             learnt = Learnt::Again;

@@ -29,7 +29,7 @@ impl LearningPace {
 
     /// What waited for its turn when the former run ended waits again: a restart does not take the
     /// time and memory of learning.
-    pub(super) fn begin_again(&mut self) {
+    pub(super) fn resume(&mut self) {
         self.next_refresh = Instant::now() + MIN_REFRESH_INTERVAL;
     }
 

@@ -4,7 +4,7 @@ use super::*;
 
 impl ConceptWorker {
     /// Reads what lies in another folder.
-    pub(in crate::concepts) fn over(mut self, folder: std::path::PathBuf) -> Self {
+    pub(in crate::concepts) fn in_folder(mut self, folder: std::path::PathBuf) -> Self {
         self.saved = ConceptFiles::new(folder);
         self
     }
@@ -43,7 +43,7 @@ impl ConceptWorker {
             Err(reason) => (format!("it cannot be used here: {reason}"), false),
             Ok(model) if self.embedded.count() > 0 => {
                 let documents = list(snapshot)?;
-                self.forget_gone(&documents);
+                self.remove_gone(&documents);
                 self.publish_embeddings(&documents, &model);
                 return Ok(true);
             }

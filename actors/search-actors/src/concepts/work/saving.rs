@@ -10,22 +10,22 @@ impl ConceptWorker {
         self.save_space()?;
         let thesaurus = Arc::clone(self.handle.graph.thesaurus());
         self.saved.save_known(&self.known, &thesaurus)?;
-        self.journal = Some(self.saved.begin_journal(&thesaurus)?);
+        self.journal = Some(self.saved.create_journal(&thesaurus)?);
         self.unsaved = false;
         // The one in memory is as good where the file cannot be mapped.
-        if let (kept, true) = self.saved.known(&thesaurus) {
+        if let (kept, true) = self.saved.load_known(&thesaurus) {
             self.known = kept;
         }
         Ok(())
     }
 
     /// Takes what the manifest does not name out of the graph: it was kept shortly before an end.
-    pub(super) fn forget_unknown(&mut self) {
+    pub(super) fn remove_unknown(&mut self) {
         let graph = &self.handle.graph;
         let unknown = graph.read(|graph| {
             let unknown = graph
                 .hashes()
-                .filter(|hash| !self.known.holds_hashed(*hash));
+                .filter(|hash| !self.known.contains_hashed(*hash));
             unknown.collect::<Vec<u64>>()
         });
         for hash in unknown {

@@ -13,7 +13,7 @@ impl ConceptWorker {
     /// Makes all suggestions anew.
     pub(super) fn suggest(&mut self, snapshot: &IndexSnapshot) -> Result<(), ConceptError> {
         self.suggestions = SuggestionChanges::default();
-        let SuggestionNames { titles, defined } = named(snapshot)?;
+        let SuggestionNames { titles, defined } = suggestion_names(snapshot)?;
         let words = snapshot.frequent_words(MAX_WORDS)?;
         let words = words.iter().map(|(word, count)| (word.as_str(), *count));
         let defined = defined
@@ -43,7 +43,7 @@ impl ConceptWorker {
     }
 
     /// Notes what a document was called, and what it is called now.
-    pub(super) fn note_title(
+    pub(super) fn record_title(
         &mut self,
         snapshot: &IndexSnapshot,
         former: Option<&str>,
@@ -63,7 +63,7 @@ impl ConceptWorker {
     }
 
     /// Notes the concepts of a document, before they change and after that.
-    pub(super) fn note_concepts(&mut self, key: u64) {
+    pub(super) fn record_concepts(&mut self, key: u64) {
         // All suggestions will be made anew.
         if self.suggestions.concepts.len() <= MAX_DIFFERING {
             let names = self.handle.graph.read(|graph| graph.names_of_hashed(key));
@@ -92,7 +92,7 @@ const MAX_DEFINED: usize = 50_000;
 /// Shorter names need no completion, in bytes.
 const MIN_DEFINED: usize = 5;
 
-fn named(snapshot: &IndexSnapshot) -> Result<SuggestionNames, ConceptError> {
+fn suggestion_names(snapshot: &IndexSnapshot) -> Result<SuggestionNames, ConceptError> {
     let mut titles = FirstTitles::new(MAX_SUGGESTIONS);
     let mut defined: FxHashMap<Box<str>, u32> = FxHashMap::default();
     snapshot.for_each_document(|record| {

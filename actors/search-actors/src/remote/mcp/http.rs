@@ -44,7 +44,7 @@ impl HttpWire {
         }
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn send_request(
         &self,
         make: impl FnOnce(u64) -> Value,
         generation: Option<&Generation>,
@@ -71,7 +71,9 @@ impl HttpWire {
         generation: &Generation,
         within: Duration,
     ) -> Result<(), McpError> {
-        let request = self.request(message, Some(generation)).within(within);
+        let request = self
+            .request(message, Some(generation))
+            .with_deadline(within);
         self.http.call(request).await?.ok()?;
         Ok(())
     }
@@ -83,7 +85,7 @@ impl HttpWire {
         generation: Option<&Generation>,
         within: Duration,
     ) -> Result<Result<Value, rpc::RpcError>, McpError> {
-        let request = self.request(message, generation).within(within);
+        let request = self.request(message, generation).with_deadline(within);
         let stream = self.http.open(request).await?;
         if message["method"] == "initialize" {
             let session = stream.headers.get("mcp-session-id").map(str::to_owned);
@@ -97,7 +99,7 @@ impl HttpWire {
         let found = if is_stream && is_good {
             from_events(stream, id).await?
         } else {
-            let body = whole(stream).await?;
+            let body = read_whole(stream).await?;
             // Other statuses say more than what stands in them.
             let readable = is_good || status == 400;
             let message = readable.then(|| serde_json::from_slice(&body).ok());
@@ -178,7 +180,7 @@ async fn from_events(
     Ok(None)
 }
 
-async fn whole(mut stream: StreamingResponse) -> Result<Vec<u8>, McpError> {
+async fn read_whole(mut stream: StreamingResponse) -> Result<Vec<u8>, McpError> {
     let mut body = Vec::new();
     while let Some(chunk) = stream.next_chunk().await {
         body.extend_from_slice(&chunk?);

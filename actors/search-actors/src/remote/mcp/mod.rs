@@ -99,7 +99,7 @@ impl McpSource {
             Ok(session) if session.is_open() => Ok(session),
             Ok(session) => {
                 self.session.borrow_mut().take();
-                Err(session.ended())
+                Err(session.end_error())
             }
             Err(error) => {
                 self.session.borrow_mut().take();

@@ -41,7 +41,7 @@ pub(super) struct Session {
 impl Session {
     /// Reaches the server, finds out how to speak to it and what it has.
     pub(super) async fn connect(place: &McpEndpoint) -> Result<Self, McpError> {
-        let (wire, generation, introduction) = introduce(place).await?;
+        let (wire, generation, introduction) = handshake(place).await?;
         let mut session = Self {
             wire,
             generation,
@@ -85,8 +85,8 @@ impl Session {
         self.wire.is_open()
     }
 
-    pub(super) fn ended(&self) -> McpError {
-        self.wire.ended()
+    pub(super) fn end_error(&self) -> McpError {
+        self.wire.end_error()
     }
 
     /// What the tool finds, and the resources that hold a word.
@@ -110,7 +110,7 @@ impl Session {
         }
         let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let resources = self.resources.borrow();
-        let holding = resources.iter().filter(|item| holds(item, &wanted));
+        let holding = resources.iter().filter(|item| contains_word(item, &wanted));
         parsed.items.extend(holding.cloned());
         Ok(parsed)
     }
@@ -125,13 +125,20 @@ impl Session {
     ) -> Result<ParsedItems, McpError> {
         let arguments = mcp_search_arguments(schema, words, limit, &self.arguments);
         let params = json!({"name": name, "arguments": arguments});
-        let result = self.ask("tools/call", params, within).await?;
+        let result = self.send_request("tools/call", params, within).await?;
         Ok(mcp_tool_result(&result)?)
     }
 
-    async fn ask(&self, method: &str, params: Value, within: Duration) -> Result<Value, McpError> {
+    async fn send_request(
+        &self,
+        method: &str,
+        params: Value,
+        within: Duration,
+    ) -> Result<Value, McpError> {
         let make = |id| self.generation.request(id, method, params);
-        self.wire.ask(make, Some(&self.generation), within).await
+        self.wire
+            .send_request(make, Some(&self.generation), within)
+            .await
     }
 
     /// All pages of a list, within reason.
@@ -139,7 +146,7 @@ impl Session {
         let mut all = Vec::new();
         let mut params = json!({});
         for _ in 0..MAX_PAGES {
-            let mut page = self.ask(method, params, STEP_TIMEOUT).await?;
+            let mut page = self.send_request(method, params, STEP_TIMEOUT).await?;
             if let Some(Value::Array(list)) = page.get_mut(field).map(Value::take) {
                 all.extend(list);
             }
@@ -163,7 +170,10 @@ impl Session {
                 break;
             }
             let params = json!({"uri": item.key});
-            match self.ask("resources/read", params, STEP_TIMEOUT).await {
+            match self
+                .send_request("resources/read", params, STEP_TIMEOUT)
+                .await
+            {
                 Ok(result) => {
                     let text = mcp_resource_text(&result);
                     bytes += text.len();
@@ -181,17 +191,17 @@ impl Session {
 }
 
 /// Whether an item holds one of the words; which items are results is decided by the query itself.
-fn holds(item: &Item, words: &[String]) -> bool {
+fn contains_word(item: &Item, words: &[String]) -> bool {
     let text = format!("{}\n{}\n{}", item.title, item.key, item.body).to_lowercase();
     words.iter().any(|word| text.contains(word))
 }
 
 /// The generation that is spoken, and what the server says of itself.
-async fn introduce(place: &McpEndpoint) -> Result<(Wire, Generation, Value), McpError> {
+async fn handshake(place: &McpEndpoint) -> Result<(Wire, Generation, Value), McpError> {
     let mut wire = Wire::open(place)?;
     let stateless = Generation::Stateless;
     let discovered = wire
-        .ask(client::discover, Some(&stateless), STEP_TIMEOUT)
+        .send_request(client::discover, Some(&stateless), STEP_TIMEOUT)
         .await;
     match discovered {
         Ok(result) if client::is_stateless(&result) => return Ok((wire, stateless, result)),
@@ -200,14 +210,17 @@ async fn introduce(place: &McpEndpoint) -> Result<(Wire, Generation, Value), Mcp
         Err(McpError::Ended { .. } | McpError::Unreadable(_)) => wire = Wire::open(place)?,
         _ => {}
     }
-    let initialized = match wire.ask(client::initialize, None, STEP_TIMEOUT).await {
+    let initialized = match wire
+        .send_request(client::initialize, None, STEP_TIMEOUT)
+        .await
+    {
         // The question came late to a server that knows it.
         Err(McpError::Refused {
             error: RpcError { code, .. },
             ..
         }) if code == UNSUPPORTED_VERSION => {
             let result = wire
-                .ask(client::discover, Some(&stateless), STEP_TIMEOUT)
+                .send_request(client::discover, Some(&stateless), STEP_TIMEOUT)
                 .await?;
             return Ok((wire, stateless, result));
         }

@@ -137,7 +137,7 @@ impl StdioWire {
         let kept = Arc::clone(&last);
         thread("mcp-write", move || write_lines(stdin, &to_write)).map_err(failed)?;
         thread("mcp-read", move || read_lines(stdout, &sender)).map_err(failed)?;
-        thread("mcp-stderr", move || keep_stderr(stderr, &kept)).map_err(failed)?;
+        thread("mcp-stderr", move || capture_stderr(stderr, &kept)).map_err(failed)?;
         let requests = Rc::new(PendingRequests::default());
         actix_rt::spawn(pump(Rc::downgrade(&requests), messages, lines.clone()));
         Ok(Self {
@@ -152,16 +152,16 @@ impl StdioWire {
     /// Sends one message.
     pub(super) fn send(&self, message: &Value) -> Result<(), McpError> {
         let sent = self.lines.try_send(encode(message));
-        sent.map_err(|_| self.ended())
+        sent.map_err(|_| self.end_error())
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn send_request(
         &self,
         make: impl FnOnce(u64) -> Value,
         within: Duration,
     ) -> Result<Value, McpError> {
         if !self.is_open() {
-            return Err(self.ended());
+            return Err(self.end_error());
         }
         let id = self.next.get();
         self.next.set(id + 1);
@@ -173,7 +173,7 @@ impl StdioWire {
         match tokio::time::timeout(within, answered).await {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(error))) => Err(McpError::Refused { method, error }),
-            Ok(Err(_)) => Err(self.ended()),
+            Ok(Err(_)) => Err(self.end_error()),
             Err(_) => {
                 let told = serde_json::json!({"requestId": id, "reason": "too late"});
                 let _ = self.send(&rpc::notification("notifications/cancelled", &told));
@@ -189,7 +189,7 @@ impl StdioWire {
         !self.requests.closed.get()
     }
 
-    pub(super) fn ended(&self) -> McpError {
+    pub(super) fn end_error(&self) -> McpError {
         if let Some(wrong) = self.requests.protocol_error.borrow().clone() {
             return McpError::Unreadable(wrong);
         }
@@ -291,7 +291,7 @@ fn read_lines(stdout: ChildStdout, sender: &mpsc::Sender<ProgramLine>) {
 }
 
 /// Keeps the end of what the program says to people.
-fn keep_stderr(mut stderr: ChildStderr, kept: &Mutex<String>) {
+fn capture_stderr(mut stderr: ChildStderr, kept: &Mutex<String>) {
     let mut piece = [0; 4096];
     while let Ok(read) = stderr.read(&mut piece) {
         if read == 0 {
@@ -315,7 +315,7 @@ mod tests {
             r#"sleep 1000 & echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"child\":$!}}"; wait"#;
         let wire = StdioWire::start("sh", &["-c".to_owned(), script.to_owned()]).unwrap();
         let ask = |id| rpc::request(id, "x", &Value::Null);
-        let answer = wire.ask(ask, Duration::from_secs(20)).await;
+        let answer = wire.send_request(ask, Duration::from_secs(20)).await;
         let child = answer.unwrap()["child"].as_u64().unwrap();
         let own = wire.process_id();
         drop(wire);
@@ -339,7 +339,7 @@ mod tests {
         );
         let wire = StdioWire::start("sh", &["-c".to_owned(), script.to_owned()]).unwrap();
         let ask = |id| rpc::request(id, "x", &Value::Null);
-        let answer = wire.ask(ask, Duration::from_secs(20)).await;
+        let answer = wire.send_request(ask, Duration::from_secs(20)).await;
         assert_eq!(answer, Ok(Value::from(0)));
     }
 }

@@ -30,15 +30,15 @@ impl Wire {
     }
 
     /// Sends a request made by `make` from its number, and waits for the answer.
-    pub(super) async fn ask(
+    pub(super) async fn send_request(
         &self,
         make: impl FnOnce(u64) -> Value,
         generation: Option<&Generation>,
         within: Duration,
     ) -> Result<Value, McpError> {
         match self {
-            Self::Stdio(wire) => wire.ask(make, within).await,
-            Self::Http(wire) => wire.ask(make, generation, within).await,
+            Self::Stdio(wire) => wire.send_request(make, within).await,
+            Self::Http(wire) => wire.send_request(make, generation, within).await,
         }
     }
 
@@ -63,9 +63,9 @@ impl Wire {
     }
 
     /// Why a wire that is not open is not.
-    pub(super) fn ended(&self) -> McpError {
+    pub(super) fn end_error(&self) -> McpError {
         match self {
-            Self::Stdio(wire) => wire.ended(),
+            Self::Stdio(wire) => wire.end_error(),
             Self::Http(_) => McpError::Ended {
                 last: String::new(),
             },

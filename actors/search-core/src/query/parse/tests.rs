@@ -5,7 +5,7 @@ mod patterns;
 
 use proptest::prelude::*;
 
-use super::{parse, understand};
+use super::{parse, parse_lenient};
 use crate::query::limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 use crate::query::{Condition, Operator, ParsedQuery, QueryError, SearchRequest};
 
@@ -362,25 +362,25 @@ fn what_breaks_the_language_is_words() {
         ("-Wall", "Wall", 0),
         ("see title: parser", "see title parser", 4),
     ] {
-        let found = understand(&SearchRequest::for_text(text)).expect("words");
+        let found = parse_lenient(&SearchRequest::for_text(text)).expect("words");
         let words = found.query.words().iter().map(|word| word.surface.as_str());
         assert_eq!(words.collect::<Vec<_>>().join(" "), expected, "{text}");
         assert_eq!(found.query.condition(), None, "{text}");
         let fault = found.fault.expect("a fault");
         assert_eq!(fault.position(), Some(position), "{text}: {fault}");
     }
-    let fine = understand(&SearchRequest::for_text("rust AND guide")).expect("a query");
+    let fine = parse_lenient(&SearchRequest::for_text("rust AND guide")).expect("a query");
     assert!(fine.fault.is_none() && fine.query.condition().is_some());
 }
 
 /// The words of what is only left out would find the opposite; sizes are bounded either way.
 #[test]
 fn what_asks_for_nothing_is_refused_all_the_same() {
-    let refused = understand(&SearchRequest::for_text("NOT rust"));
+    let refused = parse_lenient(&SearchRequest::for_text("NOT rust"));
     assert_eq!(refused, Err(QueryError::OnlyExcludes { position: 0 }));
-    let long = understand(&SearchRequest::for_text("\"".repeat(MAX_QUERY_BYTES + 1)));
+    let long = parse_lenient(&SearchRequest::for_text("\"".repeat(MAX_QUERY_BYTES + 1)));
     assert!(matches!(long, Err(QueryError::TooLong { .. })));
-    let deep = understand(&SearchRequest::for_text("(".repeat(10_000))).expect("no words");
+    let deep = parse_lenient(&SearchRequest::for_text("(".repeat(10_000))).expect("no words");
     assert!(deep.query.is_empty());
 }
 

@@ -29,8 +29,8 @@ impl Planner<'_> {
     /// Whether a text in quotes is the file of a stack trace, with its line behind the quotes:
     /// `"/app/trace.py", line 451`.
     pub(super) fn is_frame(&self, text: &str) -> bool {
-        let file = WantedFile::of_token(text).filter(|_| !text.contains(char::is_whitespace));
-        file.is_some_and(|(mut file, _)| file.take_line(self.behind(text)).is_some())
+        let file = WantedFile::from_token(text).filter(|_| !text.contains(char::is_whitespace));
+        file.is_some_and(|(mut file, _)| file.take_line(self.text_after(text)).is_some())
     }
 
     /// Whether a text in quotes is what a line of code includes: `#include "db/version_set.h"`.
@@ -52,14 +52,14 @@ impl Planner<'_> {
     }
 
     /// What stands behind a part of the query.
-    fn behind(&self, part: &str) -> &str {
+    fn text_after(&self, part: &str) -> &str {
         let end = self.place_of(part).map(|at| at + part.len());
         end.and_then(|end| self.text.get(end..)).unwrap_or_default()
     }
 
     /// Keeps the files that a text names, and the words beside them. Gives where the text says what
     /// line is meant, or where a forge keeps the file, which are no words.
-    pub(super) fn note_files(&mut self, text: &str) -> Vec<Range<usize>> {
+    pub(super) fn record_files(&mut self, text: &str) -> Vec<Range<usize>> {
         let at_text = self.place_of(text);
         // What the file of the quotes before has taken.
         let taken = at_text.map_or(0, |at| self.taken_until.saturating_sub(at));
@@ -69,12 +69,12 @@ impl Planner<'_> {
             if noise.last().is_some_and(|known| known.contains(&at)) {
                 continue;
             }
-            match WantedFile::of_token(token).filter(|_| self.query.files.len() < MAX_FILES) {
+            match WantedFile::from_token(token).filter(|_| self.query.files.len() < MAX_FILES) {
                 Some((mut file, parts)) => {
                     noise.extend(parts.map(|part| at + part.start..at + part.end));
                     let end = at + token.trim_end_matches(END_OF_FILE).len();
                     let behind = match at_text {
-                        Some(_) => self.behind(&text[..end]),
+                        Some(_) => self.text_after(&text[..end]),
                         None => &text[end..],
                     };
                     if let Some(length) = file.take_line(behind) {

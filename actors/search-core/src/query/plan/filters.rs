@@ -30,7 +30,7 @@ impl Planner<'_> {
         }
         if line.is_empty() && matches!(field, Field::Title | Field::Tag) {
             let name = field.as_str();
-            return Err(QueryError::at(
+            return Err(QueryError::at_offset(
                 self.text,
                 at,
                 format!("the value of `{name}:` holds no word"),
@@ -57,7 +57,7 @@ impl Planner<'_> {
         let day = first_day(value).ok_or_else(|| {
             let name = field.as_str();
             let forms = format!("{name}:2026, {name}:2026-11 or {name}:2026-11-28");
-            QueryError::at(
+            QueryError::at_offset(
                 self.text,
                 at,
                 format!("`{name}:` takes a day of the calendar: {forms}"),
@@ -68,18 +68,18 @@ impl Planner<'_> {
 
     /// The name of the kind that is called `line`.
     fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
-        let kind = DefinitionKind::of_name(line).ok_or_else(|| {
+        let kind = DefinitionKind::from_name(line).ok_or_else(|| {
             let all = DefinitionKind::all_names();
-            QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
+            QueryError::at_offset(self.text, at, format!("`kind:` is one of {all}"))
         })?;
         Ok(kind.as_str().to_owned())
     }
 
     /// The name of the role that is called `line`.
     fn role_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
-        let role = FileRole::of_name(line).ok_or_else(|| {
+        let role = FileRole::from_name(line).ok_or_else(|| {
             let all = FileRole::all_names();
-            QueryError::at(self.text, at, format!("`is:` is one of {all}"))
+            QueryError::at_offset(self.text, at, format!("`is:` is one of {all}"))
         })?;
         Ok(role.as_str().to_owned())
     }

@@ -43,7 +43,7 @@ impl Planner<'_> {
     ) -> Result<Condition, QueryError> {
         self.count_word()?;
         let text = self.text;
-        let refused = |at, message| QueryError::of_pattern(text, at, message);
+        let refused = |at, message| QueryError::in_pattern(text, at, message);
         let mut pattern = found.map_err(|fault| refused(at + fault.at, fault.message))?;
         pattern.is_shown = self.scores;
         let whole: Vec<String> = pattern.needs().whole_words().map(str::to_owned).collect();

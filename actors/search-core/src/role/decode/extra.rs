@@ -28,24 +28,34 @@ impl Decoder<'_> {
         ];
         item.fields("extra", &KEYS, |fields| {
             let extra = Extra {
-                llm_provider: given(fields, "llm_provider", |item| {
+                llm_provider: optional_value(fields, "llm_provider", |item| {
                     item.choice("language-model provider", LanguageModelProvider::CHOICES)
                 }),
-                localllm_base_url: given(fields, "localllm_base_url", Item::http_url),
-                localllm_model: given(fields, "localllm_model", Item::string),
-                cloudllm_api_key: given(fields, "cloudllm_api_key", Item::secret),
-                cloudllm_model: given(fields, "cloudllm_model", Item::string),
-                thesaurus: given(fields, "thesaurus", |item| self.folder(item)),
-                embedding_model: given(fields, "embedding_model", |item| self.folder(item)),
-                embedding_server_url: given(fields, "embedding_server_url", Item::http_url),
-                embedding_server_model: given(fields, "embedding_server_model", Item::string),
-                rerank_model: given(fields, "rerank_model", |item| self.folder(item)),
-                rerank_server_url: given(fields, "rerank_server_url", Item::http_url),
-                rerank_server_model: given(fields, "rerank_server_model", Item::string),
-                rerank_top: given(fields, "rerank_top", |item| {
+                localllm_base_url: optional_value(fields, "localllm_base_url", Item::http_url),
+                localllm_model: optional_value(fields, "localllm_model", Item::string),
+                cloudllm_api_key: optional_value(fields, "cloudllm_api_key", Item::secret),
+                cloudllm_model: optional_value(fields, "cloudllm_model", Item::string),
+                thesaurus: optional_value(fields, "thesaurus", |item| self.folder(item)),
+                embedding_model: optional_value(fields, "embedding_model", |item| {
+                    self.folder(item)
+                }),
+                embedding_server_url: optional_value(
+                    fields,
+                    "embedding_server_url",
+                    Item::http_url,
+                ),
+                embedding_server_model: optional_value(
+                    fields,
+                    "embedding_server_model",
+                    Item::string,
+                ),
+                rerank_model: optional_value(fields, "rerank_model", |item| self.folder(item)),
+                rerank_server_url: optional_value(fields, "rerank_server_url", Item::http_url),
+                rerank_server_model: optional_value(fields, "rerank_server_model", Item::string),
+                rerank_top: optional_value(fields, "rerank_top", |item| {
                     u32::try_from(item.integer(RERANK_TOP)?).ok()
                 }),
-                file_roles: given(fields, "file_roles", Item::boolean),
+                file_roles: optional_value(fields, "file_roles", Item::boolean),
             };
             check_provider(fields, &KEYS[..5]);
             check_model(fields, EMBEDDINGS);
@@ -57,7 +67,7 @@ impl Decoder<'_> {
 }
 
 /// A key that may be absent; an empty text is absent, as in a form that was not filled in.
-fn given<'d, T>(
+fn optional_value<'d, T>(
     fields: &Fields<'d>,
     key: &str,
     read: impl FnOnce(&Item<'d>) -> Option<T>,
@@ -70,12 +80,12 @@ fn is_empty(fields: &Fields<'_>, key: &str) -> bool {
     text.is_some_and(|text| text.is_empty())
 }
 
-fn has(fields: &Fields<'_>, key: &str) -> bool {
-    fields.has(key) && !is_empty(fields, key)
+fn contains(fields: &Fields<'_>, key: &str) -> bool {
+    fields.contains(key) && !is_empty(fields, key)
 }
 
-fn lacks(fields: &Fields<'_>, key: &str) -> bool {
-    fields.lacks(key) || is_empty(fields, key)
+fn is_absent(fields: &Fields<'_>, key: &str) -> bool {
+    fields.is_absent(key) || is_empty(fields, key)
 }
 
 /// A provider needs its address or key and its model; without a provider they have no effect,
@@ -87,15 +97,15 @@ fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
         Some("cloudllm") => &["cloudllm_api_key", "cloudllm_model"],
         _ => &[],
     };
-    for key in needed.iter().filter(|key| lacks(fields, key)) {
+    for key in needed.iter().filter(|key| is_absent(fields, key)) {
         let provider = provider.as_deref().unwrap_or_default();
         fields.error_at(
             "llm_provider",
             format!("provider `{provider}` needs the key `{key}`"),
         );
     }
-    let without_effect = keys.iter().find(|key| has(fields, key));
-    if let (false, Some(key)) = (has(fields, "llm_provider"), without_effect) {
+    let without_effect = keys.iter().find(|key| contains(fields, key));
+    if let (false, Some(key)) = (contains(fields, "llm_provider"), without_effect) {
         let error = ValueError::new(format!("`{key}` has no effect without `llm_provider`"));
         fields.error_at(
             key,
@@ -124,17 +134,20 @@ const RERANK_TOP: RangeInclusive<i64> = 2..=100;
 
 /// A folder or a server has the model, not both; a server needs its model, and a model its server.
 fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
-    if has(fields, folder) {
-        for key in [url, model].into_iter().filter(|key| has(fields, key)) {
+    if contains(fields, folder) {
+        for key in [url, model].into_iter().filter(|key| contains(fields, key)) {
             let error = ValueError::new(format!("`{key}` has no effect beside `{folder}`"));
             fields.error_at(
                 key,
                 error.help(format!("a folder or a server {does}: remove one of both")),
             );
         }
-    } else if has(fields, url) && lacks(fields, model) {
+    } else if contains(fields, url) && is_absent(fields, model) {
         fields.error_at(url, format!("`{url}` needs the key `{model}`"));
-    } else if has(fields, model) && lacks(fields, url) && lacks(fields, "localllm_base_url") {
+    } else if contains(fields, model)
+        && is_absent(fields, url)
+        && is_absent(fields, "localllm_base_url")
+    {
         let error = ValueError::new(format!("`{model}` needs the address of its server"));
         fields.error_at(
             model,
@@ -146,7 +159,7 @@ fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
 /// A number of results without a model that reads them has no effect.
 fn check_rerank_top(fields: &Fields<'_>) {
     let ([folder, _, model], _) = RERANKING;
-    if has(fields, "rerank_top") && lacks(fields, folder) && lacks(fields, model) {
+    if contains(fields, "rerank_top") && is_absent(fields, folder) && is_absent(fields, model) {
         let error = ValueError::new("`rerank_top` has no effect without a reranking model");
         fields.error_at(
             "rerank_top",

@@ -7,8 +7,8 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::wide_words::WideWords;
-use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
+use super::non_ascii_words::WideWords;
+use super::{TermFinder, collect_into, is_part_start, is_word_byte, piece_end, run_around};
 use crate::analysis::MAX_PARTS;
 use crate::snippet::Hit;
 
@@ -36,14 +36,14 @@ impl TermFinder {
             let is_ascii = folded.is_ascii();
             for needle in needles.find_iter(&folded) {
                 let start = at + needle.start();
-                if start < behind || !begins_part(bytes, start) {
+                if start < behind || !is_part_start(bytes, start) {
                     continue;
                 }
                 let candidate = start..at + needle.end();
                 (behind, flow) = if is_ascii {
-                    self.judge(text, behind, candidate, &mut told)
+                    self.check_needle(text, behind, candidate, &mut told)
                 } else {
-                    self.judge(text, behind, candidate, &mut gather(&mut gathered))
+                    self.check_needle(text, behind, candidate, &mut collect_into(&mut gathered))
                 };
                 if flow.is_break() {
                     break;
@@ -64,7 +64,7 @@ impl TermFinder {
 
     /// Judges what begins with the bytes of `needle`, which are like the beginning of a term; what
     /// lies before `behind` has been judged. Returns the end of what was looked at.
-    fn judge(
+    fn check_needle(
         &mut self,
         text: &str,
         behind: usize,
@@ -103,7 +103,7 @@ impl TermFinder {
 fn may_have_parts(text: &[u8], run: Range<usize>) -> bool {
     run.len() <= MAX_PARTS
         || run
-            .filter(|&at| begins_part(text, at))
+            .filter(|&at| is_part_start(text, at))
             .nth(MAX_PARTS)
             .is_none()
 }

@@ -35,7 +35,7 @@ impl Conditional<'_> {
         for place in self.terms.segment_searches(sources, self.scoring) {
             let max_doc = place.view.reader.max_doc();
             let mut matching =
-                Matching::of(condition, max_doc, place.view.deleted.as_deref(), |leaf| {
+                Matching::evaluate(condition, max_doc, place.view.deleted.as_deref(), |leaf| {
                     self.leaf(&place, leaf)
                 })?;
             outcome.certain[place.source as usize] += matching.certain();
@@ -74,7 +74,7 @@ impl Conditional<'_> {
         let query = self.terms.query;
         let max_doc = place.view.reader.max_doc();
         Ok(match leaf {
-            Condition::Word(word) => Bounds::known(place.word_documents(&query.words()[*word])?),
+            Condition::Word(word) => Bounds::exact(place.word_documents(&query.words()[*word])?),
             Condition::Phrase(phrase) => {
                 let terms = query.phrases()[*phrase].terms.iter();
                 let with_info = |&term: &usize| {
@@ -90,7 +90,7 @@ impl Conditional<'_> {
             }
             Condition::Prefix(prefix) => {
                 let start = &query.prefixes()[*prefix].folded;
-                Bounds::known(place.snapshot.beginning(place.view, start)?)
+                Bounds::exact(place.snapshot.beginning(place.view, start)?)
             }
             Condition::Filter(filter) => {
                 let name = self.scope.name(place.source);
@@ -98,7 +98,7 @@ impl Conditional<'_> {
                 filter_documents(place.snapshot, place.view, name, query, filter)?
             }
             Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
-                Bounds::known(Bitmap::new(max_doc))
+                Bounds::exact(Bitmap::new(max_doc))
             }
         })
     }

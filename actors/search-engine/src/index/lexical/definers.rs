@@ -58,7 +58,7 @@ impl Definers {
         terms: &Terms<'_>,
         scoring: Scoring,
     ) -> Result<Self, IndexError> {
-        let wanted = wanted(terms);
+        let wanted = wanted_definitions(terms);
         let mut found = Self::default();
         if wanted.is_empty() {
             return Ok(found);
@@ -74,14 +74,16 @@ impl Definers {
             for (document, weight) in weights {
                 let candidate = place.candidate(document, exact.score(document));
                 if candidate.score > 0.0 {
-                    found.weights.insert(candidate.place(), weight);
+                    found.weights.insert(candidate.location(), weight);
                     found.ranked.push(candidate);
                 }
             }
         }
-        let best = |one: &Candidate| one.score * found.weights[&one.place()];
+        let best = |one: &Candidate| one.score * found.weights[&one.location()];
         let order = |a: &Candidate, b: &Candidate| {
-            best(b).total_cmp(&best(a)).then(a.place().cmp(&b.place()))
+            best(b)
+                .total_cmp(&best(a))
+                .then(a.location().cmp(&b.location()))
         };
         found.ranked.sort_unstable_by(order);
         found.ranked.truncate(MAX_RANKED);
@@ -90,7 +92,10 @@ impl Definers {
 
     /// How much a document defines of what the query names, 0 to 1.
     pub(in crate::index) fn weight(&self, candidate: &Candidate) -> f32 {
-        self.weights.get(&candidate.place()).copied().unwrap_or(0.0)
+        self.weights
+            .get(&candidate.location())
+            .copied()
+            .unwrap_or(0.0)
     }
 
     /// The best of the documents.
@@ -111,17 +116,17 @@ struct WantedDefinition {
 }
 
 /// Whether a name is written like one: an inner capital or a sign, a first capital.
-fn looks_like_a_name(surface: &str) -> bool {
+fn is_name_like(surface: &str) -> bool {
     let has_sign = surface.contains(['_', '$']);
     has_sign || surface.contains(char::is_uppercase)
 }
 
 /// The names of the query: the whole of it, else the identifiers among its words.
-fn wanted(terms: &Terms<'_>) -> Vec<WantedDefinition> {
+fn wanted_definitions(terms: &Terms<'_>) -> Vec<WantedDefinition> {
     let query = terms.query;
     let of_name = |(place, name): (usize, &WantedName)| {
         let is_qualified = !name.within.is_empty() || name.is_owner;
-        let mut weight = if is_qualified || looks_like_a_name(&name.surface) {
+        let mut weight = if is_qualified || is_name_like(&name.surface) {
             1.0
         } else {
             PLAIN
@@ -165,11 +170,11 @@ impl SegmentSearch<'_> {
                 Some(owner) => self.sign_documents(&definition_term(owner))?,
                 None => None,
             };
-            for document in self.living(&set) {
+            for document in self.live_documents(&set) {
                 let lies_in = match (&wanted.owner, &owners) {
                     (None, _) => true,
                     (Some(_), Some(owners)) if owners.contains(document) => true,
-                    (Some(owner), _) => self.lies_in(document, owner)?,
+                    (Some(owner), _) => self.is_inside(document, owner)?,
                 };
                 let factor = if lies_in { 1.0 } else { ELSEWHERE };
                 found.push((document, wanted.weight * factor));
@@ -178,17 +183,20 @@ impl SegmentSearch<'_> {
         if wanted.is_line
             && let Some(set) = self.sign_documents(&heading_term(&wanted.name))?
         {
-            found.extend(self.living(&set).map(|document| (document, HEADING)));
+            found.extend(
+                self.live_documents(&set)
+                    .map(|document| (document, HEADING)),
+            );
         }
         Ok(found)
     }
 
-    fn living<'a>(&'a self, set: &'a Bitmap) -> impl Iterator<Item = DocId> + 'a {
+    fn live_documents<'a>(&'a self, set: &'a Bitmap) -> impl Iterator<Item = DocId> + 'a {
         set.iter().filter(|&one| !self.view.reader.is_deleted(one))
     }
 
     /// Whether a part of the document's path has this name, squeezed.
-    fn lies_in(&self, document: DocId, owner: &str) -> Result<bool, IndexError> {
+    fn is_inside(&self, document: DocId, owner: &str) -> Result<bool, IndexError> {
         let key = self.snapshot.key(self.segment, document)?;
         let is_it = |part: &str| squeezed(part) == *owner;
         Ok(key

@@ -62,7 +62,7 @@ impl Disjunction<'_> {
             let one = place.present().next().filter(|_| is_one);
             outcome.certain[place.source as usize] += match one {
                 Some(info) if !self.keeps_found => {
-                    place.snapshot.living_frequency(place.segment, info)?
+                    place.snapshot.live_frequency(place.segment, info)?
                 }
                 _ => {
                     let any = place.any()?;

@@ -83,14 +83,16 @@ impl IdentifierHolders {
             let mut exact = ExactScorer::open(place.view, place.infos, terms, scoring)?;
             for (document, count) in counts {
                 let candidate = place.candidate(document, exact.score(document));
-                found.counts.insert(candidate.place(), count);
+                found.counts.insert(candidate.location(), count);
                 found.holders.push(candidate);
             }
         }
         if found.holders.len() > MAX_RANKED {
             let holders = &mut found.holders;
             holders.sort_unstable_by(|a, b| {
-                b.score.total_cmp(&a.score).then(a.place().cmp(&b.place()))
+                b.score
+                    .total_cmp(&a.score)
+                    .then(a.location().cmp(&b.location()))
             });
             holders.truncate(MAX_RANKED);
         }
@@ -99,7 +101,7 @@ impl IdentifierHolders {
 
     /// How many identifiers of the query a document holds: rare ones, or the only one.
     pub(in crate::index) fn count(&self, candidate: &Candidate) -> u32 {
-        self.counts.get(&candidate.place()).copied().unwrap_or(0)
+        self.counts.get(&candidate.location()).copied().unwrap_or(0)
     }
 
     /// Whether holding an identifier says that just this document is meant, not one of many.
@@ -108,7 +110,7 @@ impl IdentifierHolders {
     }
 
     /// Whether any document holds a literal of the query.
-    pub(super) fn holds_literal(&self, number: usize) -> bool {
+    pub(super) fn contains_literal(&self, number: usize) -> bool {
         self.held_literals.get(number).copied().unwrap_or(true)
     }
 

@@ -38,7 +38,7 @@ pub(super) fn named_documents(
     }
     for place in terms.segment_searches(scope.snapshots, scoring) {
         let source = scope.name(place.source).unwrap_or_default();
-        let documents = place.called(names.iter().map(|one| one.name.as_str()))?;
+        let documents = place.documents_named(names.iter().map(|one| one.name.as_str()))?;
         let mut exact = ExactScorer::open(place.view, place.infos, terms, scoring)?;
         for document in documents {
             let score = exact.score(document);
@@ -51,12 +51,16 @@ pub(super) fn named_documents(
             files.push((likeness, place.candidate(document, score)));
         }
     }
-    named.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
+    named.sort_unstable_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then(a.location().cmp(&b.location()))
+    });
     files.sort_unstable_by(|(a, one), (b, other)| {
         let by_score = || other.score.total_cmp(&one.score);
         b.total_cmp(a)
             .then_with(by_score)
-            .then_with(|| one.place().cmp(&other.place()))
+            .then_with(|| one.location().cmp(&other.location()))
     });
     files.truncate(MAX_FILES);
     let files = files.into_iter().map(|(_, one)| one);
@@ -68,7 +72,10 @@ pub(super) fn named_documents(
 
 impl SegmentSearch<'_> {
     /// The documents with one of the names, in order.
-    fn called<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Vec<u32>, IndexError> {
+    fn documents_named<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<u32>, IndexError> {
         let field = self.snapshot.fields().name;
         let inverted = self.view.reader.inverted_index(field)?;
         let mut documents = Vec::new();
@@ -91,7 +98,7 @@ impl SegmentSearch<'_> {
     fn files(&self, query: &ParsedQuery, source: &str) -> Result<Vec<(f32, u32)>, IndexError> {
         let names = query.files().iter().map(|file| file.name.as_str());
         let mut files = Vec::new();
-        for document in self.called(names)? {
+        for document in self.documents_named(names)? {
             let key = self.snapshot.key(self.segment, document)?;
             let likeness = query.file_likeness(&key, source);
             files.extend(likeness.map(|file| (file.share, document)));

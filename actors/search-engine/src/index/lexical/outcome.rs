@@ -48,7 +48,7 @@ impl LexicalMatches {
     /// candidates: documents with a name of the query, or with an identifier of it.
     pub(in crate::index) fn complete(&self, candidates: &mut Vec<Candidate>, depth: usize) {
         let first = &candidates[..depth.min(candidates.len())];
-        let known: FxHashSet<_> = first.iter().map(Candidate::place).collect();
+        let known: FxHashSet<_> = first.iter().map(Candidate::location).collect();
         // One of each in turn, so that none of the three crowds out the others.
         let reasons = [
             self.holders.documents(),
@@ -60,8 +60,10 @@ impl LexicalMatches {
             (0..longest).flat_map(|at| reasons.iter().filter_map(move |list| list.get(at)));
         let mut missing: Vec<Candidate> = Vec::new();
         for &one in in_turn {
-            let is_new = missing.iter().all(|other| other.place() != one.place());
-            if is_new && !known.contains(&one.place()) {
+            let is_new = missing
+                .iter()
+                .all(|other| other.location() != one.location());
+            if is_new && !known.contains(&one.location()) {
                 missing.push(one);
             }
             if missing.len() == depth / 2 {
@@ -71,7 +73,11 @@ impl LexicalMatches {
         if missing.is_empty() {
             return;
         }
-        candidates.retain(|one| missing.iter().all(|other| other.place() != one.place()));
+        candidates.retain(|one| {
+            missing
+                .iter()
+                .all(|other| other.location() != one.location())
+        });
         let at = candidates.len().min(depth - missing.len());
         candidates.splice(at..at, missing);
     }

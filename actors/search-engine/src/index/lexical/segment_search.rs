@@ -111,7 +111,11 @@ impl SegmentSearch<'_> {
             .map(|(_, add)| add)
             .sum::<f32>()
             .max(NO_WORD);
-        let mut highest_left = if has_terms { usize::MAX } else { pool.wanted() };
+        let mut highest_left = if has_terms {
+            usize::MAX
+        } else {
+            pool.wanted_count()
+        };
         for document in matching.whole.upper.iter() {
             let mut score = exact.score(document);
             for (set, add) in &prefixes {
@@ -199,7 +203,7 @@ pub(super) fn score_exactly(
     {
         return Ok(());
     }
-    let best = pool.best();
+    let best = pool.best_mut();
     best.sort_unstable_by_key(|candidate| {
         (candidate.source, candidate.segment, candidate.document)
     });

@@ -12,7 +12,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 
 use crate::index::bitmap::Bitmap;
 use crate::index::error::IndexError;
-use crate::index::living::LiveStatistics;
+use crate::index::live_documents::LiveStatistics;
 use crate::index::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// Which term frequencies count.
@@ -76,7 +76,7 @@ impl Bm25StatisticsProvider for Statistics {
 }
 
 impl<'q> Terms<'q> {
-    pub(in crate::index) fn look_up(
+    pub(in crate::index) fn load(
         sources: &[IndexSnapshot],
         query: &'q ParsedQuery,
     ) -> Result<Self, IndexError> {
@@ -90,7 +90,7 @@ impl<'q> Terms<'q> {
             for (term, frequency) in query.terms().iter().zip(&mut frequencies) {
                 let info = find_term(&view.text, fields.text, &term.text)?;
                 if let Some(info) = &info {
-                    *frequency += snapshot.living_frequency(segment, info)?;
+                    *frequency += snapshot.live_frequency(segment, info)?;
                 }
                 found.push(info);
             }

@@ -11,7 +11,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    pub(super) fn of(ranked: &[RankedCandidate]) -> Self {
+    pub(super) fn from_ranked(ranked: &[RankedCandidate]) -> Self {
         let lexical = |one: &RankedCandidate| {
             let fusion = one.fusion.as_ref();
             fusion.map_or(one.candidate.score, |fusion| fusion.lexical_score)

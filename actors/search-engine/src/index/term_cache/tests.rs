@@ -37,7 +37,7 @@ fn asked(snapshot: &IndexSnapshot) -> ([u64; 2], u64, usize) {
         for (word, found) in ["flow", "wing"].iter().zip(&mut found) {
             let info = find_term(&view.text, field, word).expect("reads");
             let Some(info) = info else { continue };
-            *found += snapshot.living_frequency(segment, &info).expect("reads");
+            *found += snapshot.live_frequency(segment, &info).expect("reads");
             if *word == "flow" {
                 held += snapshot
                     .text_documents(segment, &info)

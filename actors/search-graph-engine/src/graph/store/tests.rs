@@ -25,7 +25,7 @@ fn put(graph: &mut ConceptGraph, key: &str, tags: &[&str], headings: &[&str]) {
         headings: &headings,
         ..DocumentFacts::default()
     };
-    graph.put(key, &Extractor::default().contribution(&facts));
+    graph.insert(key, &Extractor::default().contribution(&facts));
 }
 
 /// A change of any document must not make what concepts are called cost their documents.
@@ -43,7 +43,7 @@ fn i16_after_a_change_concepts_are_named_without_a_look_at_others_that_hold_them
     std::fs::write(&path, bytes).expect("written");
     let mut graph = ConceptGraph::open(&path).expect("opens");
     put(&mut graph, "other", &["shock", "sound"], &[]);
-    let ids = ["wing", "flow"].map(ConceptId::of);
+    let ids = ["wing", "flow"].map(ConceptId::from_name);
     let (named, looked) = looks(|| graph.concepts_of("500"));
     assert_eq!(named, [(ids[0], "wing"), (ids[1], "flow")]);
     assert_eq!(looked, 1);

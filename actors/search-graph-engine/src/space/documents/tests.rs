@@ -70,8 +70,8 @@ fn i16_sketches_lead_to_the_nearest_of_many_documents() {
     let query = about(7, &mut random);
     let [(before, _), _] = both(&table, &query);
     assert!(table.remove(key_hash(&before[0])));
-    table.put(&before[1], &query.0.map(|byte| -byte), query.1);
-    table.put("new", &query.0, query.1);
+    table.insert(&before[1], &query.0.map(|byte| -byte), query.1);
+    table.insert("new", &query.0, query.1);
     let [(sketched, _), (exact, _)] = both(&table, &query);
     assert_eq!(sketched[..5], exact[..5]);
     assert_eq!(sketched[0], "new");

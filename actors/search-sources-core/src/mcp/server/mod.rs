@@ -83,7 +83,7 @@ impl Call {
             }
             Err(reason) => tool_failed(&reason),
         };
-        done(&self.id, self.stateless, content)
+        tool_result(&self.id, self.stateless, content)
     }
 }
 
@@ -175,7 +175,7 @@ impl Request<'_> {
         }
         let version = &meta.expect("it holds both keys")[VERSION_KEY];
         if let Some(routing) = routing {
-            self.same_as_headers(version, routing)?;
+            self.check_headers(version, routing)?;
         }
         match version.as_str() {
             Some(STATELESS_VERSION) => Ok(()),
@@ -184,7 +184,7 @@ impl Request<'_> {
         }
     }
 
-    fn same_as_headers(&self, version: &Value, routing: Routing<'_>) -> Result<(), Reply> {
+    fn check_headers(&self, version: &Value, routing: Routing<'_>) -> Result<(), Reply> {
         let name = crate::mcp::client::routing_name(
             &json!({"method": self.method, "params": {"name": self.params.get("name"), "uri": self.params.get("uri")}}),
         );
@@ -237,7 +237,7 @@ impl Request<'_> {
                 return ServerMessage::Reply(reply);
             }
         };
-        ServerMessage::Reply(done(self.id, stateless, content))
+        ServerMessage::Reply(tool_result(self.id, stateless, content))
     }
 
     fn introduction(&self) -> Value {
@@ -262,7 +262,9 @@ impl Request<'_> {
                 stateless,
                 tool,
             }),
-            Err(reason) => ServerMessage::Reply(done(self.id, stateless, tool_failed(&reason))),
+            Err(reason) => {
+                ServerMessage::Reply(tool_result(self.id, stateless, tool_failed(&reason)))
+            }
         }
     }
 }
@@ -281,7 +283,7 @@ fn server_info() -> Value {
     json!({"name": "orrery-search", "title": "Orrery search server", "version": env!("CARGO_PKG_VERSION")})
 }
 
-fn done(id: &Value, stateless: bool, mut content: Value) -> Reply {
+fn tool_result(id: &Value, stateless: bool, mut content: Value) -> Reply {
     if stateless {
         content["resultType"] = "complete".into();
         content["_meta"] = json!({SERVER_KEY: server_info()});

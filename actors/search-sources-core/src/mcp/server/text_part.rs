@@ -28,7 +28,7 @@ enum Cut {
 impl TextPart {
     /// The part of a text that begins with the line `begin` of its document, and where it goes on
     /// if it does; `goes_on`: the document has more than the text.
-    pub(super) fn of(&self, text: &str, begin: u64, goes_on: bool) -> String {
+    pub(super) fn render(&self, text: &str, begin: u64, goes_on: bool) -> String {
         if *self == Self::default() && !goes_on {
             return text.to_owned();
         }
@@ -48,7 +48,7 @@ impl TextPart {
                 break;
             }
             let column = self.column.filter(|_| number == first).unwrap_or(1);
-            let rest = behind(line, column);
+            let rest = after_column(line, column);
             let cost = tokens(rest) as u64;
             if cost > left {
                 if part.is_empty() {
@@ -71,7 +71,7 @@ impl TextPart {
             Some(Cut::Text) => Some(format!(
                 "[line {first} is too long: the rest of it cannot be given; go on with line {next}]"
             )),
-            None => place(first, next, total, goes_on),
+            None => describe_lines(first, next, total, goes_on),
         };
         if let Some(place) = place {
             if !part.is_empty() && !part.ends_with('\n') {
@@ -84,7 +84,7 @@ impl TextPart {
 }
 
 /// Which lines a part has that ends with a whole one; none where nothing follows.
-fn place(first: u64, next: u64, total: u64, goes_on: bool) -> Option<String> {
+fn describe_lines(first: u64, next: u64, total: u64, goes_on: bool) -> Option<String> {
     if next > total && first <= total && !goes_on {
         return None;
     }
@@ -98,7 +98,7 @@ fn place(first: u64, next: u64, total: u64, goes_on: bool) -> Option<String> {
 }
 
 /// What of a line begins with its character `column`, from 1.
-fn behind(line: &str, column: u64) -> &str {
+fn after_column(line: &str, column: u64) -> &str {
     let before = usize::try_from(column - 1).unwrap_or(usize::MAX);
     let from = line
         .char_indices()
@@ -119,7 +119,7 @@ mod tests {
         };
         let (mut whole, mut parts) = (String::new(), 0);
         loop {
-            let given = part.of(text, 1, false);
+            let given = part.render(text, 1, false);
             parts += 1;
             let Some((shown, place)) = given.rsplit_once("\n[") else {
                 return (whole + &given, parts);
@@ -184,7 +184,7 @@ mod tests {
             ),
             (part(Some(1), Some(99), Some(9)), false, "five"),
         ] {
-            assert_eq!(part.of(text, 1, goes_on), expected, "{part:?}");
+            assert_eq!(part.render(text, 1, goes_on), expected, "{part:?}");
         }
     }
 }

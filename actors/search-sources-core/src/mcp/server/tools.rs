@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use search_core::passages::unshown;
+use search_core::passages::places_without_passage;
 use serde_json::{Map, Value, json};
 
 use super::text_part::TextPart;
@@ -119,19 +119,19 @@ impl ToolCall {
         Ok(match name {
             "search" => Self::Search {
                 query: needed("query")?,
-                limit: whole(arguments, "limit", 100)?,
-                budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
-                skip: whole(arguments, "skip", MAX_SKIP)?,
+                limit: integer(arguments, "limit", 100)?,
+                budget_tokens: integer(arguments, "budget_tokens", MAX_BUDGET)?,
+                skip: integer(arguments, "skip", MAX_SKIP)?,
                 role: text("role")?,
             },
             "fetch" => Self::Fetch {
                 id: needed("id")?,
                 role: text("role")?,
                 part: TextPart {
-                    line: whole(arguments, "line", MAX_LINE)?,
-                    column: whole(arguments, "column", MAX_COLUMN)?,
-                    end_line: whole(arguments, "end_line", MAX_LINE)?,
-                    budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
+                    line: integer(arguments, "line", MAX_LINE)?,
+                    column: integer(arguments, "column", MAX_COLUMN)?,
+                    end_line: integer(arguments, "end_line", MAX_LINE)?,
+                    budget_tokens: integer(arguments, "budget_tokens", MAX_BUDGET)?,
                 },
             },
             _ => Self::Autocomplete {
@@ -168,7 +168,7 @@ impl ToolCall {
                 let body = texts.filter_map(|key| found[*key].as_str()).next();
                 let begin = found["first_line"].as_u64().unwrap_or(1);
                 let goes_on = found["goes_on"] == true;
-                let part = part.of(body.unwrap_or_default(), begin, goes_on);
+                let part = part.render(body.unwrap_or_default(), begin, goes_on);
                 format!("{title}\n\n{part}")
             }
             Self::Autocomplete { .. } => {
@@ -192,7 +192,7 @@ fn text(arguments: &Map<String, Value>, key: &str) -> Result<Option<String>, Str
     }
 }
 
-fn whole(arguments: &Map<String, Value>, key: &str, most: u64) -> Result<Option<u64>, String> {
+fn integer(arguments: &Map<String, Value>, key: &str, most: u64) -> Result<Option<u64>, String> {
     let Some(number) = arguments.get(key).filter(|number| !number.is_null()) else {
         return Ok(None);
     };
@@ -225,11 +225,11 @@ fn passages_text(passages: &[Value], found: &Value, budget: u64) -> String {
     if passages.is_empty() {
         text.push_str("nothing found\n");
     }
-    text + &unshown_text(passages, found, budget) + &notes(found) + &unsearched(found)
+    text + &remaining_text(passages, found, budget) + &query_notes(found) + &unsearched(found)
 }
 
 /// The results that no passage is shown of, by their ids: for `fetch`.
-fn unshown_text(passages: &[Value], found: &Value, budget: u64) -> String {
+fn remaining_text(passages: &[Value], found: &Value, budget: u64) -> String {
     let results = found["results"].as_array().map_or(&[][..], Vec::as_slice);
     let has_passage = |result: &&Value| passages.iter().any(|one| one["id"] == result["id"]);
     let place = |result: &&Value| {
@@ -240,7 +240,7 @@ fn unshown_text(passages: &[Value], found: &Value, budget: u64) -> String {
         }
     };
     let budget = usize::try_from(budget).unwrap_or(usize::MAX);
-    let places = unshown(results.iter(), has_passage, place, budget);
+    let places = places_without_passage(results.iter(), has_passage, place, budget);
     if places.is_empty() {
         return String::new();
     }
@@ -257,7 +257,7 @@ fn is_page(id: &str) -> bool {
 }
 
 /// What is told of how the query was taken.
-fn notes(found: &Value) -> String {
+fn query_notes(found: &Value) -> String {
     let mut text = String::new();
     for note in found["notes"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "note: {}", note.as_str().unwrap_or_default());
@@ -288,7 +288,7 @@ fn results_text(found: &Value) -> String {
             of("snippet")
         );
     }
-    let notes = notes(found);
+    let notes = query_notes(found);
     if !notes.is_empty() {
         text.push('\n');
     }

@@ -1,10 +1,10 @@
 //! What tools of a Model Context Protocol server say: which of them searches, with what arguments,
 //! and what it found.
 
-mod found;
+mod results;
 mod tool;
 
-pub use found::{McpContent, mcp_resource_text, mcp_resources, mcp_tool_result};
+pub use results::{McpContent, mcp_resource_text, mcp_resources, mcp_tool_result};
 pub use tool::{mcp_search_arguments, mcp_search_tool};
 
 #[cfg(test)]

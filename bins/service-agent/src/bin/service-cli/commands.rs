@@ -75,7 +75,7 @@ async fn run_with_target(
             opened.client.concepts_read().await?;
         }
     }
-    let done = answered(&opened, command).await;
+    let done = execute(&opened, command).await;
     opened.close().await;
     done
 }
@@ -95,7 +95,7 @@ async fn config(place: &Target, command: &ConfigCommand) -> Result<CommandOutput
     Ok(CommandOutput::document(&document, None))
 }
 
-async fn answered(opened: &OpenTarget, command: &Command) -> Result<CommandOutput, Failure> {
+async fn execute(opened: &OpenTarget, command: &Command) -> Result<CommandOutput, Failure> {
     let client = &opened.client;
     let get = async |path: &[&str], query: &[(&str, &str)]| client.get::<Value>(path, query).await;
     match command {
@@ -179,7 +179,7 @@ async fn search(client: &Client, arguments: &SearchArguments) -> Result<CommandO
     if let Some(operator) = &arguments.operator {
         body["operator"] = operator.as_str().into();
     }
-    arguments.role.put(&mut body);
+    arguments.role.write_into(&mut body);
     let found: Value = client
         .search(&body, Duration::from_secs(arguments.wait.into()))
         .await
@@ -218,7 +218,7 @@ async fn summarize(
     if let Some(length) = max_length {
         body["max_length"] = length.into();
     }
-    role.put(&mut body);
+    role.write_into(&mut body);
     let summary: Value = client
         .post(&["api", "documents", "summarize"], &body)
         .await?;
@@ -240,7 +240,7 @@ async fn chat(
     if let Some(conversation) = conversation {
         body["conversation_id"] = conversation.into();
     }
-    role.put(&mut body);
+    role.write_into(&mut body);
     let answer = client.chat(&body, drop).await?;
     let answer = serde_json::to_value(answer).map_err(|error| Failure::Other(error.to_string()))?;
     Ok(CommandOutput::document(&answer, None))
@@ -251,7 +251,7 @@ impl RoleName {
         self.name.as_deref().map(|role| ("role", role))
     }
 
-    fn put(&self, body: &mut Value) {
+    fn write_into(&self, body: &mut Value) {
         if let Some(role) = &self.name {
             body["role"] = role.as_str().into();
         }

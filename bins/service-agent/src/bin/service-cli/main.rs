@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     if let Some(code) = service_agent::was_reader() {
         return code;
     }
-    service_agent::begin();
+    service_agent::secure_process();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),

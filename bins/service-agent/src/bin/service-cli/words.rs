@@ -14,7 +14,7 @@ use crate::output::CommandOutput;
 const PAGE: usize = 10_000;
 
 pub(crate) async fn thesaurus(client: &Client, role: &RoleName) -> Result<CommandOutput, Failure> {
-    let answer = whole(client, role).await?;
+    let answer = load_thesaurus(client, role).await?;
     let document =
         serde_json::to_value(&answer).map_err(|error| Failure::Other(error.to_string()))?;
     Ok(CommandOutput {
@@ -77,7 +77,7 @@ fn outcome(found: bool) -> CommandResult {
 }
 
 /// All pages of the thesaurus.
-async fn whole(client: &Client, role: &RoleName) -> Result<ThesaurusAnswer, Failure> {
+async fn load_thesaurus(client: &Client, role: &RoleName) -> Result<ThesaurusAnswer, Failure> {
     let role = match &role.name {
         Some(name) => name.clone(),
         None => {
@@ -104,7 +104,7 @@ async fn whole(client: &Client, role: &RoleName) -> Result<ThesaurusAnswer, Fail
 }
 
 async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, Failure> {
-    let answer = whole(client, role).await?;
+    let answer = load_thesaurus(client, role).await?;
     if let Some(error) = answer.error {
         return Err(Failure::Configuration(format!(
             "the thesaurus of role {:?} cannot be read: {error}",

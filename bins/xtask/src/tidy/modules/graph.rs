@@ -31,7 +31,7 @@ pub(super) struct ModuleCycle {
 
 impl Graph {
     /// Draws the graph.
-    pub(super) fn of(modules: &Modules) -> Self {
+    pub(super) fn new(modules: &Modules) -> Self {
         let mut graph = Self::default();
         for (at, module) in modules.0.iter().enumerate() {
             if module.node == at {

@@ -30,7 +30,7 @@ fn check_but(packages: &[Package], syntax: &Syntax, known: &[&str]) -> Vec<Findi
     for package in packages {
         for root in &package.roots {
             let knots = match read(root, syntax) {
-                Ok(modules) => Graph::of(&modules).knots(),
+                Ok(modules) => Graph::new(&modules).knots(),
                 Err(error) => {
                     findings.push(Finding::error(root, format!("{error:#}")));
                     continue;
@@ -64,7 +64,7 @@ pub(super) fn show(package: &str, packages: &[Package], syntax: &Syntax) -> Resu
     let mut lines = Vec::new();
     for root in &package.roots {
         lines.push(root.clone());
-        lines.extend(Graph::of(&read(root, syntax)?).lines());
+        lines.extend(Graph::new(&read(root, syntax)?).lines());
     }
     Ok(lines)
 }

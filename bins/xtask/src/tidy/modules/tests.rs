@@ -18,13 +18,13 @@ fn tree(files: &[(&str, &str)]) -> Syntax {
         .iter()
         .map(|(path, text)| (path.as_str(), *text))
         .collect();
-    Syntax::read(&Tree::of(&borrowed))
+    Syntax::read(&Tree::from_files(&borrowed))
 }
 
 /// The cycles of a crate, each as `a → b → a`.
 fn cycles(files: &[(&str, &str)]) -> Vec<String> {
     let modules = read("actors/x/src/lib.rs", &tree(files)).expect("it can be parsed");
-    let knots = Graph::of(&modules).knots();
+    let knots = Graph::new(&modules).knots();
     let way = |knot: ModuleCycle| {
         let names = knot.cycle.iter().map(|(from, ..)| from.as_str());
         let last = knot.cycle.last().map(|(_, to, _)| to.as_str());

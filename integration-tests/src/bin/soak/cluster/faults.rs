@@ -105,7 +105,7 @@ fn of_product(
         let fault = drawn(random);
         let short = Duration::from_millis(random.below(1000));
         let replica = &product.replicas[at];
-        begin((&replica.daemon, &replica.proxy), fault);
+        start((&replica.daemon, &replica.proxy), fault);
         if at == leader && fault != Fault::Slow {
             follow(cluster, product, (leader, epoch), fault, &mut done);
         } else {
@@ -133,7 +133,7 @@ fn follow(
         replica
             .daemon
             .process()
-            .map(Starved::of)
+            .map(Starved::new)
             .unwrap_or_default()
     };
     let before: Vec<Starved> = product.replicas.iter().map(waited).collect();
@@ -179,7 +179,7 @@ fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace)
             _ => 2_000,
         };
         let time = Duration::from_millis(random.below(longest));
-        begin((&manager.daemon, &manager.proxy), fault);
+        start((&manager.daemon, &manager.proxy), fault);
         if fault != Fault::Kill {
             pause(time);
         }
@@ -204,7 +204,7 @@ fn drawn(random: &mut Random) -> Fault {
     Fault::Kill
 }
 
-fn begin((daemon, proxy): (&Daemon, &Proxy), fault: Fault) {
+fn start((daemon, proxy): (&Daemon, &Proxy), fault: Fault) {
     match fault {
         Fault::Kill => daemon.kill(),
         Fault::Pause => daemon.pause(),

@@ -98,7 +98,7 @@ fn spawn_faults(
     seed: u64,
     deadline: Instant,
 ) -> Vec<JoinHandle<LaneReport>> {
-    let shares = Shares::of(faults);
+    let shares = Shares::for_faults(faults);
     let pace = Arc::new(Pace::new(shares.of_processes(), deadline));
     let mut lanes = faults::spawn(cluster, shares, seed, &pace);
     let (cluster, random) = (Arc::clone(cluster), Random::new(seed, 3));

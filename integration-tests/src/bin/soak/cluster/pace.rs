@@ -17,7 +17,7 @@ pub(crate) struct Shares {
 impl Shares {
     /// At least `faults` in all: 35 of a hundred for each product, 4 for the servers, the rest for
     /// the managers.
-    pub(crate) fn of(faults: u32) -> Self {
+    pub(crate) fn for_faults(faults: u32) -> Self {
         let product = faults * 35 / 100;
         let servers = (faults * 4 / 100).max(2);
         Self {
@@ -89,13 +89,13 @@ mod tests {
     #[test]
     fn i18_faults_are_shared_out_and_keep_to_the_time() {
         for faults in [1, 3, 20, 100, 1000] {
-            let shares = Shares::of(faults);
+            let shares = Shares::for_faults(faults);
             let all = shares.of_processes() + shares.servers;
             assert!((faults..=faults + 1).contains(&all), "{faults}: {shares:?}");
             assert!(shares.servers >= 2, "a restart and the fail-over");
         }
         assert_eq!(
-            Shares::of(1000),
+            Shares::for_faults(1000),
             Shares {
                 product: 350,
                 managers: 260,

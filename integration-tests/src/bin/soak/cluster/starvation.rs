@@ -19,7 +19,7 @@ pub(crate) struct Starved(BTreeMap<OsString, u64>);
 
 impl Starved {
     /// Until now.
-    pub(crate) fn of(process: u32) -> Self {
+    pub(crate) fn new(process: u32) -> Self {
         let threads = std::fs::read_dir(format!("/proc/{process}/task"));
         let threads = threads.into_iter().flatten().flatten();
         let each = threads.filter_map(|thread| {
@@ -73,9 +73,9 @@ mod tests {
     fn i18_the_kernels_count_of_a_process_is_read() {
         assert_eq!(waited("1000 182134594 7\n"), Some(182_134_594));
         assert_eq!(waited(""), None);
-        let nobody = Starved::of(0);
+        let nobody = Starved::new(0);
         assert_eq!(nobody.since(&nobody), Duration::ZERO);
-        let own = Starved::of(std::process::id());
+        let own = Starved::new(std::process::id());
         assert!(!own.0.is_empty());
         // One thread has ended since, another one began.
         let threads = |all: &[(&str, u64)]| {

@@ -26,7 +26,7 @@ const USUAL: u64 = 1_000;
 /// Code is one part: what a file of it is about its passages say less well than the whole
 /// (docs/adr/0052).
 #[must_use]
-pub fn learnt_parts(text: &str, kind: ContentKind, documents: u64) -> Vec<Range<usize>> {
+pub fn learning_parts(text: &str, kind: ContentKind, documents: u64) -> Vec<Range<usize>> {
     if documents >= LEARNT_BY_PASSAGES_BELOW || kind == ContentKind::Code {
         return vec![0..text.len()];
     }
@@ -39,7 +39,7 @@ pub fn learnt_parts(text: &str, kind: ContentKind, documents: u64) -> Vec<Range<
 
 /// How many parts documents of these sizes in bytes have, about.
 #[must_use]
-pub fn about_parts(sizes: impl IntoIterator<Item = u64>) -> u64 {
+pub fn estimate_parts(sizes: impl IntoIterator<Item = u64>) -> u64 {
     sizes.into_iter().map(|size| (size / USUAL).max(1)).sum()
 }
 
@@ -50,8 +50,11 @@ mod tests {
     #[test]
     fn i16_small_sources_are_learnt_by_passages_and_large_ones_by_documents() {
         let text = "A sentence of some words. ".repeat(2_000);
-        let parts = |documents| learnt_parts(&text, ContentKind::Prose, documents);
-        assert_eq!(learnt_parts(&text, ContentKind::Code, 200), [0..text.len()]);
+        let parts = |documents| learning_parts(&text, ContentKind::Prose, documents);
+        assert_eq!(
+            learning_parts(&text, ContentKind::Code, 200),
+            [0..text.len()]
+        );
         let all = passages(&text);
         assert!(all.len() > 30, "{}", all.len());
         for (documents, expected) in [(0, all.len()), (1, all.len()), (200, all.len()), (500, 20)] {
@@ -61,13 +64,13 @@ mod tests {
         for documents in [LEARNT_BY_PASSAGES_BELOW, u64::MAX] {
             assert_eq!(parts(documents), [0..text.len()]);
         }
-        assert_eq!(learnt_parts("", ContentKind::Prose, 10), [0..0]);
+        assert_eq!(learning_parts("", ContentKind::Prose, 10), [0..0]);
     }
 
     #[test]
     fn i16_parts_are_guessed_by_the_sizes_of_files() {
         for (sizes, expected) in [(&[][..], 0), (&[0, 10, 1_999], 3), (&[20_000, 500], 21)] {
-            assert_eq!(about_parts(sizes.iter().copied()), expected, "{sizes:?}");
+            assert_eq!(estimate_parts(sizes.iter().copied()), expected, "{sizes:?}");
         }
     }
 }

@@ -39,7 +39,7 @@ impl LiveStatistics {
 ///
 /// A length is known by its step alone (one byte a document): it counts as the middle of the step,
 /// so that the average is that of the exact lengths.
-pub(super) fn count(
+pub(super) fn count_live(
     reader: &SegmentReader,
     text: Field,
     deleted: Option<&Bitmap>,
@@ -99,7 +99,7 @@ pub(super) fn frequency(
     let mut living = 0;
     while !list.docs().is_empty() {
         #[cfg(test)]
-        super::posting_reads::note(list.docs().len());
+        super::posting_reads::record(list.docs().len());
         let documents = list.docs().iter();
         living += documents.filter(|&&one| !deleted.contains(one)).count() as u64;
         list.advance();
@@ -119,7 +119,7 @@ pub(super) fn held(
     let mut held = 0;
     for document in documents {
         #[cfg(test)]
-        super::posting_reads::note(1);
+        super::posting_reads::record(1);
         if list.doc() < document {
             list.seek(document);
         }
@@ -184,7 +184,7 @@ mod tests {
                 assert_eq!(**told, deleted);
             }
             assert_eq!(view.deleted.is_none(), gone.is_empty());
-            let counted = count(reader, text, Some(&deleted), None).expect("counts");
+            let counted = count_live(reader, text, Some(&deleted), None).expect("counts");
             assert_eq!(view.living, counted);
             assert_eq!(counted.documents, u64::from(reader.num_docs()));
             let info = find_term(&view.text, text, "flow").expect("reads");
@@ -194,7 +194,7 @@ mod tests {
                 let info = find_term(&view.text, text, word).expect("reads");
                 let Some(info) = info else { continue };
                 let held = frequency(&view.text, &info, &deleted).expect("reads");
-                let known = snapshot.living_frequency(segment, &info);
+                let known = snapshot.live_frequency(segment, &info);
                 assert_eq!(known.expect("reads"), held, "{word}");
             }
         }
@@ -232,7 +232,7 @@ mod tests {
                 let later = Some((after.deleted.as_deref(), after.living));
                 let none = Bitmap::new(before.reader.max_doc());
                 let text = first.fields().text;
-                let counted = count(&before.reader, text, Some(&none), later).expect("counts");
+                let counted = count_live(&before.reader, text, Some(&none), later).expect("counts");
                 prop_assert_eq!(counted, before.living);
             }
         }

@@ -35,7 +35,7 @@ struct FileVersion([u64; 3], [i64; 4], String);
 
 impl FileVersion {
     /// Its kind is told by its key, which therefore counts, too.
-    fn of(file: &File, key: &str) -> Option<Self> {
+    fn from_file(file: &File, key: &str) -> Option<Self> {
         let data = file.metadata().ok()?;
         let times = [
             data.mtime(),
@@ -92,7 +92,7 @@ struct NamedDefinition {
 }
 
 impl LongText {
-    fn of(key: &str, text: &str) -> Option<Self> {
+    fn new(key: &str, text: &str) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
         let (mut line, mut counted) = (1, 0);
         let mut start = |at: usize| {
@@ -185,7 +185,7 @@ impl Window {
     }
 
     /// A range of the file's bytes in the piece, where it lies there between characters.
-    fn place(&self, range: &Range<usize>) -> Option<Range<usize>> {
+    fn locate(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let place = range.start.checked_sub(self.start)?..range.end.checked_sub(self.start)?;
         self.text.get(place.clone()).map(|_| place)
     }
@@ -194,7 +194,7 @@ impl Window {
 impl Excerpter {
     /// The excerpt of a long file by what is known of it; none where nothing is, or something else
     /// has to be looked for in its text. `beginning` is what it begins with.
-    pub(super) fn of_long_file(
+    pub(super) fn excerpt_long_file(
         &mut self,
         file: &File,
         key: &str,
@@ -203,60 +203,61 @@ impl Excerpter {
     ) -> Option<Excerpt> {
         let format = format.or_by_content(plain_utf8(beginning)?);
         let is_as_indexed = matches!(format, Format::Text | Format::Code | Format::Data);
-        if !is_as_indexed || !self.shows_a_passage() {
+        if !is_as_indexed || !self.shows_passage() {
             return None;
         }
-        let known = KNOWN.get(&FileVersion::of(file, key)?)?;
+        let known = KNOWN.get(&FileVersion::from_file(file, key)?)?;
         if self.meant.defines.is_some() {
             let finder = self.definitions.as_ref().filter(|one| one.is_by_name())?;
             if let Some(found) = finder.best_of(known.definitions()) {
-                return self.of_definition(file, &found);
+                return self.excerpt_definition(file, &found);
             }
         }
         let (range, line) = known.passage(self.passage?)?;
         let window = self.window(file, &range)?;
-        let place = window.place(&range)?;
+        let place = window.locate(&range)?;
         let text = window.text.as_str();
         if !self.scan_range(text, place.clone()) {
             return None;
         }
-        Some(self.of_window(text, place.start, line))
+        Some(self.excerpt_window(text, place.start, line))
     }
 
     /// Keeps what follows from the whole text of a long file.
-    pub(super) fn learn_long_file(&self, file: &File, key: &str, bytes: &[u8]) {
-        if !self.shows_a_passage() {
+    pub(super) fn cache_long_file(&self, file: &File, key: &str, bytes: &[u8]) {
+        if !self.shows_passage() {
             return;
         }
         let text = plain_utf8(bytes).filter(|text| text.len() == bytes.len());
-        let version = FileVersion::of(file, key).filter(|one| one.0[2] == bytes.len() as u64);
+        let version =
+            FileVersion::from_file(file, key).filter(|one| one.0[2] == bytes.len() as u64);
         if let (Some(text), Some(version)) = (text, version)
             && KNOWN.peek(&version).is_none()
-            && let Some(known) = LongText::of(key, text)
+            && let Some(known) = LongText::new(key, text)
         {
             KNOWN.insert(version, Arc::new(known));
         }
     }
 
     /// Whether a passage or a definition is to be shown, and nothing else is looked for before.
-    fn shows_a_passage(&self) -> bool {
+    fn shows_passage(&self) -> bool {
         let is_free = self.phrases.is_empty() && self.patterns.is_empty();
         let is_wanted = self.passage.is_some() || self.meant.defines.is_some();
         is_free && is_wanted && self.meant.line.is_none()
     }
 
     /// The excerpt at a definition, as [`scan_meant`](Self::scan_meant) finds it in a whole text.
-    fn of_definition(&mut self, file: &File, found: &Definition<'_>) -> Option<Excerpt> {
+    fn excerpt_definition(&mut self, file: &File, found: &Definition<'_>) -> Option<Excerpt> {
         let wanted = found.at..found.at + MAX_LINE + span(self.max_chars);
         let window = self.window(file, &wanted)?;
         let text = window.text.as_str();
-        let start = window.place(&(found.at..found.at))?.start;
+        let start = window.locate(&(found.at..found.at))?.start;
         let length = memchr::memchr(b'\n', &text.as_bytes()[start..]);
         let line = start..length.map_or(text.len(), |length| start + length);
         let name = line.start + text[line.clone()].find(found.name)?;
         self.mark_line(text, &line, name..name + found.name.len());
-        self.meant.keep(found);
-        Some(self.of_window(text, start, found.line))
+        self.meant.set(found);
+        Some(self.excerpt_window(text, start, found.line))
     }
 
     fn window(&mut self, file: &File, wanted: &Range<usize>) -> Option<Window> {
@@ -267,7 +268,7 @@ impl Excerpter {
     }
 
     /// The excerpt of a piece with known hits, in which the line with this number begins at `at`.
-    fn of_window(&mut self, text: &str, at: usize, line: usize) -> Excerpt {
+    fn excerpt_window(&mut self, text: &str, at: usize, line: usize) -> Excerpt {
         let before = memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count();
         let excerpt = self.cut_plain(text, 0..text.len());
         Excerpt {

@@ -18,7 +18,7 @@ pub fn rest_budget(budget: usize, results: usize) -> usize {
 /// The places of results without a passage that are named within a budget of so many tokens for
 /// all, best first. A place that is longer than others may be counts as much as they.
 #[must_use]
-pub fn unshown<T>(
+pub fn places_without_passage<T>(
     results: impl ExactSizeIterator<Item = T>,
     has_passage: impl Fn(&T) -> bool,
     place: impl Fn(&T) -> String,
@@ -47,7 +47,7 @@ mod tests {
         let results = ["src/a.rs:1", "src/b.rs:20", "src/c.rs:300"];
         let named = |budget: usize| {
             let has_passage = |one: &&str| *one == "src/b.rs:20";
-            unshown(
+            places_without_passage(
                 results.into_iter(),
                 has_passage,
                 |one| (*one).to_owned(),

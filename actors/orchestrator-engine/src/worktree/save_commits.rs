@@ -97,7 +97,7 @@ impl Worktrees {
         }
         for (branch, commit) in &plan.branches {
             let known = Some(&worktree.start);
-            mirror.hand_to(&worktree.repository, commit, known, Some(branch))?;
+            mirror.push_to(&worktree.repository, commit, known, Some(branch))?;
         }
         Ok(plan)
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use search_core::snippet::{Hit, TermWeights, best_window, covers};
+use search_core::snippet::{Hit, TermWeights, best_window, contains_all_terms};
 
 /// Once all words of the query were seen together, so much further a denser place is looked for.
 const LOOK_FURTHER: usize = 1024;
@@ -63,25 +63,25 @@ impl<'h> TellingHits<'h> {
         if hit.start > self.stop_at || self.hits.len() >= 2 * MAX_HITS {
             return ControlFlow::Break(());
         }
-        if self.hits.len() >= MAX_HITS && !self.says_more(hit) {
+        if self.hits.len() >= MAX_HITS && !self.is_better(hit) {
             return ControlFlow::Continue(());
         }
         self.hits.push(hit);
-        if self.stop_at == usize::MAX && covers(self.hits, self.span, self.terms) {
+        if self.stop_at == usize::MAX && contains_all_terms(self.hits, self.span, self.terms) {
             self.stop_at = hit.end + LOOK_FURTHER;
         }
         ControlFlow::Continue(())
     }
 
     /// Whether a hit says more with those before it than any place did, or stands near such a one.
-    fn says_more(&mut self, hit: Hit) -> bool {
+    fn is_better(&mut self, hit: Hit) -> bool {
         let (hits, weights, span) = (&mut *self.hits, self.weights, self.span);
         let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
         let best = self.best.get_or_insert_with(|| {
             let window = best_window(hits, span, weights);
             Best {
                 seen: terms_of(hits),
-                says: window.map_or(0.0, |window| weights.of(terms_of(&hits[window]))),
+                says: window.map_or(0.0, |window| weights.total(terms_of(&hits[window]))),
                 near_until: 0,
                 weighed: (0, 0.0),
             }
@@ -94,7 +94,7 @@ impl<'h> TellingHits<'h> {
         let before = self.passed.iter().fold(0, |all, hit| all | hit.terms);
         let near = before | hit.terms;
         if near != best.weighed.0 {
-            best.weighed = (near, weights.of(near));
+            best.weighed = (near, weights.total(near));
         }
         if hit.terms & !best.seen == 0 && best.weighed.1 <= best.says {
             self.passed.push_back(hit);

@@ -5,8 +5,8 @@ use std::ops::{ControlFlow, Range};
 
 use aho_corasick::packed::Searcher;
 
-use super::wide_words::WideWords;
-use super::{TermFinder, gather, run_around};
+use super::non_ascii_words::WideWords;
+use super::{TermFinder, collect_into, run_around};
 use crate::analysis::{is_joiner, is_word_char};
 use crate::snippet::Hit;
 
@@ -42,7 +42,7 @@ impl TermFinder {
             counts: may_hide,
             needles: Some(needles),
         };
-        let _ = self.find_wide(text, piece, words, &mut gather(&mut more));
+        let _ = self.find_wide(text, piece, words, &mut collect_into(&mut more));
         let known = found.len();
         for hit in more {
             // Those found are in ascending order, and do not overlap.

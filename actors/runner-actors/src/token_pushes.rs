@@ -5,7 +5,7 @@ use runner_core::gateway::{PushCommand, PushedReference, is_caused_by_token};
 use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, StoreError, Table, WriteTxn};
 
-use crate::called::NotedEvent;
+use crate::api_changes::NotedEvent;
 
 const PUSHED: Table<String, PushedRow> = Table::new("runner_pushed");
 /// Moves of one reference that are remembered.

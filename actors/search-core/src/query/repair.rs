@@ -13,7 +13,7 @@ const PASTED_WORDS: usize = 24;
 
 /// Gives the texts without the first fault, without the second, and so on, to `parse` until it
 /// finds none; `None` where that does not lead to a query.
-pub(super) fn mended<Q>(
+pub(super) fn parse_repaired<Q>(
     text: &str,
     fault: &QueryError,
     mut parse: impl FnMut(&str) -> Result<Q, QueryError>,

@@ -21,7 +21,7 @@ const NAMES: [(FileRole, &[&str]); 9] = [
 impl FileRole {
     /// The role with this name in a query, in small letters.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(_, names)| names.contains(&name));
         named.map(|(role, _)| *role)
     }
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn i16_every_role_has_names_of_its_own() {
         for role in FileRole::ALL {
-            assert_eq!(FileRole::of_name(role.as_str()), Some(role));
+            assert_eq!(FileRole::from_name(role.as_str()), Some(role));
         }
         for (role, names) in NAMES {
             for name in names {
-                assert_eq!(FileRole::of_name(name), Some(role), "{name}");
+                assert_eq!(FileRole::from_name(name), Some(role), "{name}");
             }
         }
-        assert_eq!(FileRole::of_name("tset"), None);
+        assert_eq!(FileRole::from_name("tset"), None);
     }
 }

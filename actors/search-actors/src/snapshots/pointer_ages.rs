@@ -20,13 +20,13 @@ pub(super) struct PointerAges {
 
 impl PointerAges {
     /// Notes that a part's pointer was written.
-    pub(super) fn note(&mut self, part: &str, now: Duration) {
+    pub(super) fn record(&mut self, part: &str, now: Duration) {
         self.changed_at.insert(part.to_owned(), now);
     }
 
     /// Why nothing new comes, if so. `others` gives the parts of the source that somebody
     /// publishes, and is asked once a minute then.
-    pub(super) fn trouble(
+    pub(super) fn stale_reason(
         &mut self,
         now: Duration,
         others: impl FnOnce() -> Vec<String>,
@@ -75,17 +75,17 @@ mod tests {
         let mut attendance = PointerAges::default();
         let at = Duration::from_secs;
         attendance.note("1-of-1", at(0));
-        assert_eq!(attendance.trouble(at(59), Vec::new), None);
+        assert_eq!(attendance.stale_reason(at(59), Vec::new), None);
         let trouble = attendance
-            .trouble(at(60), Vec::new)
+            .stale_reason(at(60), Vec::new)
             .expect("a minute is over");
         assert!(trouble.contains("no indexer has its lease"), "{trouble}");
         // Asked again after a minute: by then the source is split.
         let split = || vec!["1-of-2".to_owned(), "2-of-2".to_owned()];
-        let trouble = attendance.trouble(at(121), split).expect("still");
+        let trouble = attendance.stale_reason(at(121), split).expect("still");
         assert!(trouble.contains("1-of-2, 2-of-2"), "{trouble}");
         assert!(trouble.contains("SERVICE_INDEX_PARTS"), "{trouble}");
         attendance.note("1-of-1", at(122));
-        assert_eq!(attendance.trouble(at(123), Vec::new), None);
+        assert_eq!(attendance.stale_reason(at(123), Vec::new), None);
     }
 }

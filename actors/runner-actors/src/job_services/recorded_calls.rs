@@ -14,7 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::JobServices;
 use super::forge::{CALL_TIMEOUT, ForgeApi, GatewayRefusal, refusal};
 use super::gateway_request::send;
-use crate::called::{self, CallKey};
+use crate::api_changes::{self, CallKey};
 use crate::clock::now_ms;
 
 /// So much longer than the call itself, for what is asked beside it and for the store.
@@ -79,7 +79,7 @@ async fn record_call(
     if let Some(PullQuestion::Before(number)) = call.question
         && let Some(pull) = ask_pull(forge, http, path, number).await
     {
-        call.learn_head(&pull, repository);
+        call.with_head(&pull, repository);
     }
     let now = now_ms();
     let noted = NotedCall {
@@ -90,7 +90,7 @@ async fn record_call(
     let of = repository.to_owned();
     let key = git
         .store
-        .write(move |rows| called::record_call(rows, &of, noted));
+        .write(move |rows| api_changes::record_call(rows, &of, noted));
     match key.await {
         Ok(key) => Ok(Some(NotedForgeCall {
             store: git.store.clone(),
@@ -127,7 +127,7 @@ impl NotedForgeCall {
         let key = self.key;
         let settled = self
             .store
-            .write(move |rows| called::settle(rows, &key, effects));
+            .write(move |rows| api_changes::settle(rows, &key, effects));
         // Then it counts as one that was never answered.
         if let Err(error) = settled.await {
             tracing::warn!(event = "run.call_not_settled", %error, "what a job's call has moved is not known exactly");

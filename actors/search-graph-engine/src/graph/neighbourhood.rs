@@ -14,7 +14,7 @@ impl ConceptGraph {
     /// share most of them, weighted by how rare these are; at most `limit` of each. `None` for a
     /// document that is not in the graph.
     #[must_use]
-    pub fn around(&self, key: &str, limit: usize) -> Option<GraphView> {
+    pub fn neighbourhood(&self, key: &str, limit: usize) -> Option<GraphView> {
         let limit = limit.min(MAX_VIEW);
         let place = self.document(key_hash(key))?;
         let held = self.held_by(place).into_iter().map(|(concept, _)| concept);
@@ -33,7 +33,7 @@ impl ConceptGraph {
                 break;
             }
             let weight = (1.0 + all / holders as f32).ln();
-            for document in self.holding(concept).filter(|other| *other != place) {
+            for document in self.documents_with(concept).filter(|other| *other != place) {
                 *weights.entry(document).or_default() += weight;
             }
         }

@@ -10,16 +10,16 @@ impl Excerpter {
         match plain_utf8(beginning) {
             Some(text) => {
                 let format = format.or_by_content(text);
-                self.lies_behind(text, format, usize::try_from(bytes).unwrap_or(usize::MAX))
+                self.is_past_beginning(text, format, usize::try_from(bytes).unwrap_or(usize::MAX))
             }
             None => extract::decode(beginning.to_vec(), format)
-                .is_some_and(|decoded| self.lies_behind(&decoded.text, format, usize::MAX)),
+                .is_some_and(|decoded| self.is_past_beginning(&decoded.text, format, usize::MAX)),
         }
     }
 
     /// Whether what is to be shown lies behind the beginning `text` of a text of this many `bytes`:
     /// the passage that says most, a phrase or a pattern, or the words that say most.
-    pub(super) fn lies_behind(&mut self, text: &str, format: Format, bytes: usize) -> bool {
+    pub(super) fn is_past_beginning(&mut self, text: &str, format: Format, bytes: usize) -> bool {
         if text.len() >= bytes {
             return false;
         }
@@ -42,15 +42,15 @@ impl Excerpter {
         self.scan(text, range);
         // Most of what the query says is not there.
         let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
-        2.0 * self.weights.of(seen) < self.weights.of(self.finder.all_terms())
+        2.0 * self.weights.total(seen) < self.weights.total(self.finder.all_terms())
     }
 
     /// The excerpt of the bytes of a file.
-    pub(super) fn of_bytes(&mut self, bytes: Vec<u8>, format: Format) -> Option<Excerpt> {
+    pub(super) fn excerpt_bytes(&mut self, bytes: Vec<u8>, format: Format) -> Option<Excerpt> {
         if let Some(text) = plain_utf8(&bytes) {
-            return self.of_content(text, format);
+            return self.excerpt_content(text, format);
         }
         let decoded = extract::decode(bytes, format)?;
-        self.of_content(&decoded.text, format)
+        self.excerpt_content(&decoded.text, format)
     }
 }

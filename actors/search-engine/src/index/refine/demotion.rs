@@ -53,7 +53,7 @@ pub(super) fn is_code_file(record: &DocumentRecord) -> bool {
 
 /// What a document has as a whole more, or less, than by its passages, which count for nothing
 /// then: beside code a long file of data holds any words somewhere.
-pub(super) fn of_no_passages(fusion: Option<&Fusion>, passages: PassageScore) -> f32 {
+pub(super) fn whole_document_change(fusion: Option<&Fusion>, passages: PassageScore) -> f32 {
     match fusion {
         None => -passages.change,
         Some(fusion) if fusion.lexical_score > 0.0 => {
@@ -67,7 +67,7 @@ pub(super) fn of_no_passages(fusion: Option<&Fusion>, passages: PassageScore) ->
 /// What is left of what words and path give to a document that people seldom mean: data beside
 /// code and pages, pages of the past, very long ones. `is_asked`: whether the query asks for an
 /// extension.
-pub(super) fn left(
+pub(super) fn remaining_factor(
     record: &DocumentRecord,
     terms: u32,
     role: FileRole,
@@ -85,7 +85,7 @@ pub(super) fn left(
             } else {
                 1.0
             };
-            of_length(terms) * of_form * of_time
+            length_factor(terms) * of_form * of_time
         }
         _ => 1.0,
     }
@@ -114,7 +114,7 @@ fn is_of_the_past(key: &str) -> bool {
 }
 
 /// What is left of the score of a page of so many terms.
-fn of_length(terms: u32) -> f32 {
+fn length_factor(terms: u32) -> f32 {
     let doublings = (terms as f32 / LONG).max(1.0).log2();
     (1.0 - BY_DOUBLING * doublings).max(0.5)
 }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn i16_only_long_pages_lose_by_their_length() {
         for (terms, left) in [(0, 1.0), (4_000, 1.0), (16_000, 0.88), (u32::MAX, 0.5)] {
-            assert!((of_length(terms) - left).abs() < 1e-6, "{terms}");
+            assert!((length_factor(terms) - left).abs() < 1e-6, "{terms}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct LackedTerm {
 
 /// The terms that each candidate does not hold, numbered among those of the query that rank. Terms
 /// that no document holds are not among them: nothing is known of what they mean.
-pub(super) fn lacked_terms(
+pub(super) fn missing_terms(
     sources: &[IndexSnapshot],
     query: &ParsedQuery,
     outcome: &LexicalMatches,
@@ -28,7 +28,7 @@ pub(super) fn lacked_terms(
 ) -> Result<Vec<Vec<LackedTerm>>, IndexError> {
     let mut lacked = vec![Vec::new(); candidates.len()];
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_unstable_by_key(|&at| candidates[at].place());
+    order.sort_unstable_by_key(|&at| candidates[at].location());
     let segment = |at: usize| (candidates[at].source, candidates[at].segment);
     for group in order.chunk_by(|a, b| segment(*a) == segment(*b)) {
         let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();

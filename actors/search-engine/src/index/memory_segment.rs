@@ -39,7 +39,7 @@ pub(super) struct Weighted {
 
 impl Weighted {
     /// What belongs to the document as a whole: its title, its path.
-    pub(super) const fn whole(weight: u32) -> Self {
+    pub(super) const fn for_document(weight: u32) -> Self {
         Self {
             weight,
             place: NOWHERE,
@@ -100,7 +100,7 @@ impl Lists {
     ) {
         match ids {
             [whole, parts @ ..] if !parts.is_empty() => {
-                let place = numbering.whole();
+                let place = numbering.whole_identifier();
                 let counted = Weighted { weight, place };
                 self.count(terms, document, &[*whole], exact, counted);
                 for part in parts {

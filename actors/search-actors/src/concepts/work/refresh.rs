@@ -31,7 +31,7 @@ impl ConceptWorker {
             self.pace.due = None;
             return;
         };
-        let refreshes = space.wants_refresh().then_some(self.pace.next_refresh);
+        let refreshes = space.needs_refresh().then_some(self.pace.next_refresh);
         let settles = (!self.is_settled()).then(|| self.settles_at());
         self.pace.due = refreshes.into_iter().chain(settles).min();
     }

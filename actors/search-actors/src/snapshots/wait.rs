@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Rests; `false` when it is to end.
-pub(super) fn rest(pause: Duration, is_ended: &(dyn Fn() -> bool + Sync)) -> bool {
+pub(super) fn sleep(pause: Duration, is_ended: &(dyn Fn() -> bool + Sync)) -> bool {
     let until = Instant::now() + pause;
     while !is_ended() {
         let left = until.saturating_duration_since(Instant::now());

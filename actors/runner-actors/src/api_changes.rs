@@ -54,7 +54,7 @@ pub(crate) fn app(rows: &mut impl ReadRows) -> Result<Option<String>, StoreError
 }
 
 /// Remembers the login of the app whose token the runner has.
-pub(crate) fn learn_app(rows: &mut WriteTxn<'_>, login: &str) -> Result<(), StoreError> {
+pub(crate) fn record_app(rows: &mut WriteTxn<'_>, login: &str) -> Result<(), StoreError> {
     let login = login.to_owned();
     rows.put(&CALLER, &APP.to_owned(), &CallerRow { login })
 }
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(store.read_blocking(|rows| app(rows)).unwrap(), None);
         for login in ["our[bot]", "new[bot]"] {
             store
-                .write_blocking(move |rows| learn_app(rows, login))
+                .write_blocking(move |rows| record_app(rows, login))
                 .unwrap();
             let told = store.read_blocking(|rows| app(rows)).unwrap();
             assert_eq!(told.as_deref(), Some(login));

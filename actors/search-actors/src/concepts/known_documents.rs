@@ -21,7 +21,7 @@ pub(super) struct KnownDocuments {
 struct RowSet(Vec<u64>);
 
 impl RowSet {
-    fn holds(&self, place: usize) -> bool {
+    fn contains(&self, place: usize) -> bool {
         let word = self.0.get(place / 64);
         word.is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
@@ -50,14 +50,14 @@ impl From<VersionRows> for KnownDocuments {
 
 impl KnownDocuments {
     /// Of documents in any order; of those of one key any counts.
-    pub(super) fn of(documents: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
-        VersionRows::of(documents).into()
+    pub(super) fn from_versions(documents: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
+        VersionRows::from_versions(documents).into()
     }
 
     fn place(&self, key: u64) -> Option<usize> {
         self.rows
             .place(key)
-            .filter(|place| !self.gone.holds(*place))
+            .filter(|place| !self.gone.contains(*place))
     }
 
     fn content(&self, key: u64) -> Option<ContentHash> {
@@ -66,16 +66,16 @@ impl KnownDocuments {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.changed.is_empty() && (0..self.rows.len()).all(|place| self.gone.holds(place))
+        self.changed.is_empty() && (0..self.rows.len()).all(|place| self.gone.contains(place))
     }
 
     /// Whether this version of a document is part of them.
-    pub(super) fn holds(&self, key: &str, hash: &ContentHash) -> bool {
+    pub(super) fn contains(&self, key: &str, hash: &ContentHash) -> bool {
         self.content(key_hash(key)).as_ref() == Some(hash)
     }
 
     /// Whether any version of the document is, by the hash of its key.
-    pub(super) fn holds_hashed(&self, key: u64) -> bool {
+    pub(super) fn contains_hashed(&self, key: u64) -> bool {
         self.content(key).is_some()
     }
 
@@ -93,7 +93,7 @@ impl KnownDocuments {
     }
 
     /// Notes that a document was met.
-    pub(super) fn meet(&self, met: &mut MetDocuments, key: &str) {
+    pub(super) fn record_met(&self, met: &mut MetDocuments, key: &str) {
         let key = key_hash(key);
         match self.place(key) {
             Some(place) => met.rows.add(place),
@@ -104,7 +104,8 @@ impl KnownDocuments {
     /// The hashes of the keys of known documents that were not met.
     pub(super) fn not_met(&self, met: &MetDocuments) -> Vec<u64> {
         let rows = self.rows.iter().enumerate();
-        let rows = rows.filter(|(place, _)| !self.gone.holds(*place) && !met.rows.holds(*place));
+        let rows =
+            rows.filter(|(place, _)| !self.gone.contains(*place) && !met.rows.contains(*place));
         let changed = self.changed.keys().copied();
         let changed = changed.filter(|key| !met.changed.contains(key));
         rows.map(|(_, (key, _))| key).chain(changed).collect()
@@ -113,7 +114,7 @@ impl KnownDocuments {
     /// All of them in the order of the keys' hashes. No list of them is made.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u64, ContentHash)> + '_ {
         let rows = self.rows.iter().enumerate();
-        let rows = rows.filter(|(place, _)| !self.gone.holds(*place));
+        let rows = rows.filter(|(place, _)| !self.gone.contains(*place));
         let mut rows = rows.map(|(_, row)| row).peekable();
         let mut changed: Vec<(u64, ContentHash)> = self
             .changed
@@ -140,7 +141,7 @@ impl PartialEq for KnownDocuments {
 impl<'k> FromIterator<(&'k str, ContentHash)> for KnownDocuments {
     fn from_iter<I: IntoIterator<Item = (&'k str, ContentHash)>>(documents: I) -> Self {
         let documents = documents.into_iter();
-        Self::of(documents.map(|(key, hash)| (key_hash(key), hash)))
+        Self::from_versions(documents.map(|(key, hash)| (key_hash(key), hash)))
     }
 }
 
@@ -164,10 +165,10 @@ mod tests {
         let rows: Vec<_> = known.rows().collect();
         assert!(rows.len() == 3 && rows.is_sorted(), "{rows:?}");
         assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[2; 16]));
-        assert!(!known.holds_hashed(key_hash("a")) && known.holds_hashed(key_hash("d")));
+        assert!(!known.contains_hashed(key_hash("a")) && known.contains_hashed(key_hash("d")));
         let mut met = MetDocuments::default();
         for key in ["b", "new", "c"] {
-            known.meet(&mut met, key);
+            known.record_met(&mut met, key);
         }
         assert_eq!(known.not_met(&met), [key_hash("d")]);
         for key in ["b", "c", "d"] {

@@ -1,7 +1,7 @@
 //! Where the checkout lies: scripts that reach beside it (`../build`), which is the root of the
 //! machine where steps are root, and files that name it as GitHub's machines have it.
 
-use super::before_command::is_before;
+use super::command_prefix::is_before;
 use crate::context::WORKSPACE;
 use crate::expr::Template;
 use crate::job_folders::below_workspace;

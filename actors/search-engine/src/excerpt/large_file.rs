@@ -29,8 +29,8 @@ pub(crate) struct FilePiece {
 impl Excerpter {
     /// The piece of a long file with the place that says most; none where the file holds nothing
     /// that is looked for, or is no plain text.
-    pub(crate) fn telling_piece(&mut self, file: &File) -> Option<FilePiece> {
-        let all = self.weights.of(self.finder.all_terms());
+    pub(crate) fn best_piece(&mut self, file: &File) -> Option<FilePiece> {
+        let all = self.weights.total(self.finder.all_terms());
         let mut best: Option<(f32, FilePiece)> = None;
         let (mut at, mut lines_before) = (0, 0);
         while self.deep_bytes < MAX_PAGE_BYTES {
@@ -46,7 +46,7 @@ impl Excerpter {
             if text.is_empty() {
                 break;
             }
-            let says = self.says(text);
+            let says = self.score_text(text);
             let most = best.as_ref().map_or(0.0, |(most, _)| *most);
             if says > most {
                 let piece = FilePiece {
@@ -65,7 +65,7 @@ impl Excerpter {
     }
 
     /// What the best place of a text says; nothing where a phrase or a pattern is not in it.
-    fn says(&mut self, text: &str) -> f32 {
+    fn score_text(&mut self, text: &str) -> f32 {
         if !self.patterns.is_empty() {
             self.hits.clear();
             let is_there = self.add_pattern_hits(text, 0..text.len(), 1);
@@ -82,7 +82,7 @@ impl Excerpter {
         let window = best_window(&self.hits, span(self.max_chars), &self.weights);
         let hits = window.map_or(&[][..], |window| &self.hits[window]);
         self.weights
-            .of(hits.iter().fold(0, |all, hit| all | hit.terms))
+            .total(hits.iter().fold(0, |all, hit| all | hit.terms))
     }
 
     /// Where the place of a text that says most begins, in bytes; none where it holds nothing that
@@ -94,8 +94,8 @@ impl Excerpter {
     }
 
     /// The excerpt of a file that is too long to be read whole.
-    pub(super) fn of_deep_file(&mut self, file: &File) -> Option<Excerpt> {
-        let piece = self.telling_piece(file)?;
+    pub(super) fn excerpt_deep_file(&mut self, file: &File) -> Option<Excerpt> {
+        let piece = self.best_piece(file)?;
         let text = piece.text.as_str();
         self.scan(text, 0..text.len());
         let excerpt = self.cut_plain(text, 0..text.len());

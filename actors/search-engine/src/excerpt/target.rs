@@ -18,7 +18,7 @@ pub(super) struct MeantPlace {
 
 impl MeantPlace {
     /// Keeps what was found, for the result that it is shown with.
-    pub(super) fn keep(&mut self, found: &Definition<'_>) {
+    pub(super) fn set(&mut self, found: &Definition<'_>) {
         self.found = Some(DefinitionView {
             name: found.name.to_owned(),
             kind: found.kind,

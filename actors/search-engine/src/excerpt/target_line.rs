@@ -17,7 +17,7 @@ impl Excerpter {
     /// and patterns are shown where they stand.
     pub fn prefer_definition(&mut self, key: Option<&str>) {
         let is_free = self.phrases.is_empty() && self.patterns.is_empty();
-        let key = key.filter(|key| is_free && Language::of_key(key).is_some());
+        let key = key.filter(|key| is_free && Language::from_key(key).is_some());
         let key = key.filter(|_| self.definitions.is_some());
         self.meant.defines = key.map(str::to_owned);
         self.meant.found = None;
@@ -76,7 +76,7 @@ impl Excerpter {
         }
         let (finder, key) = (self.definitions.as_ref()?, self.meant.defines.as_ref()?);
         let found = finder.best(key, text)?;
-        self.meant.keep(&found);
+        self.meant.set(&found);
         let length = memchr::memchr(b'\n', &text.as_bytes()[found.at..]);
         let line = found.at..length.map_or(text.len(), |length| found.at + length);
         let name = line.start + text[line.clone()].find(found.name)?;

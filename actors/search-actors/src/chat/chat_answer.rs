@@ -46,14 +46,14 @@ pub(crate) async fn answer(
     let stream = params.stream;
     let question = params.turns.last().map(|turn| turn.text.clone());
     let question = question.unwrap_or_default();
-    let before = before(context, params).await?;
+    let before = load_context(context, params).await?;
     let role_set = context.parts.registry.now();
     let name = before.role.as_deref();
     let entry = role_set
         .role(name)
         .ok_or_else(|| role_set.unknown_role(name))?;
     let role = entry.role.name.clone();
-    let choice = ModelChoice::of(&entry.role.extra);
+    let choice = ModelChoice::from_extra(&entry.role.extra);
     let found = find(context, &role, &before.turns).await?;
     let writing = AnswerWriter {
         context,
@@ -77,7 +77,7 @@ pub(crate) async fn answer(
 }
 
 /// What was said before: kept, or brought along.
-async fn before(
+async fn load_context(
     context: &ChatContext,
     params: ChatParams,
 ) -> Result<ConversationContext, ChatFailure> {
@@ -98,7 +98,7 @@ async fn before(
     // A role that was renamed since then: the default one goes on.
     let role_set = context.parts.registry.now();
     let same = Some(kept.head.role).filter(|role| role_set.role(Some(role)).is_some());
-    let mut turns: Vec<Turn> = kept.messages.into_iter().map(turn).collect();
+    let mut turns: Vec<Turn> = kept.messages.into_iter().map(to_turn).collect();
     turns.extend(params.turns.into_iter().last());
     Ok(ConversationContext {
         id,
@@ -108,7 +108,7 @@ async fn before(
     })
 }
 
-fn turn(message: ConversationMessage) -> Turn {
+fn to_turn(message: ConversationMessage) -> Turn {
     Turn {
         role: match message.role {
             Speaker::User => TurnRole::User,
@@ -198,7 +198,7 @@ impl AnswerWriter<'_> {
             Err(LlmError::TimedOut(limit).into())
         });
         if let Err(ChatFailure::Model(_)) = &reply {
-            self.context.models.forget(choice);
+            self.context.models.remove(choice);
         }
         let reply = reply?;
         let numbers = cited(&reply.content, found.len());
@@ -360,7 +360,7 @@ async fn save_conversation(
             turns
                 .into_iter()
                 .take(earlier)
-                .filter_map(|turn| brought(turn, &said.at)),
+                .filter_map(|turn| from_turn(turn, &said.at)),
         );
     }
     messages.extend([said, reply]);
@@ -374,7 +374,7 @@ async fn save_conversation(
     run_blocking(move || conversations.add(addition)).await?
 }
 
-fn brought(turn: Turn, at: &str) -> Option<ConversationMessage> {
+fn from_turn(turn: Turn, at: &str) -> Option<ConversationMessage> {
     let role = match turn.role {
         TurnRole::User => Speaker::User,
         TurnRole::Assistant => Speaker::Assistant,

@@ -11,7 +11,7 @@ use forge_core::RunId;
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::extent;
 
-use super::due::{is_due, is_unstored};
+use super::schedule::{is_due, is_unstored};
 use super::{KIND, RunLogs, StoredLog, about, key, run_directories};
 use crate::ledger::{self, Ledger};
 

@@ -55,13 +55,13 @@ impl ActiveRun {
                 }
                 copy.cancel = cancel;
             }
-            None => self.enter_line(ledger, key, &copy),
+            None => self.enqueue(ledger, key, &copy),
         }
         self.resume_copy(ledger, copy, (events, reports)).await;
     }
 
     /// Takes the last place of the line.
-    fn enter_line(&mut self, ledger: &Ledger, key: CopyKey, copy: &StartedCopy) {
+    fn enqueue(&mut self, ledger: &Ledger, key: CopyKey, copy: &StartedCopy) {
         let Some(group) = &copy.instance.concurrency else {
             return;
         };
@@ -127,7 +127,7 @@ impl ActiveRun {
     }
 
     /// Takes a copy out of the line, if it is there.
-    pub(super) fn leave_line(&mut self, job: usize, instance: usize) -> Option<StartedCopy> {
+    pub(super) fn dequeue(&mut self, job: usize, instance: usize) -> Option<StartedCopy> {
         let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
         let at = self.in_line.iter().position(is_it)?;
         let copy = self.in_line.swap_remove(at);
@@ -144,7 +144,7 @@ impl ActiveRun {
     }
 
     /// Asks for the groups of a call.
-    pub(super) fn enter_call(
+    pub(super) fn enqueue_call(
         &mut self,
         ledger: &Ledger,
         id: CallId,

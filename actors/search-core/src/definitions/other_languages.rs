@@ -3,15 +3,15 @@
 use super::kind::DefinitionKind::{
     Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Type,
 };
-use super::words::{LineDefinition, name_of, named, word_of};
+use super::words::{LineDefinition, name_of, named_definition, word_of};
 
 pub(super) fn elixir(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
-        "def" | "defp" | "defdelegate" => named(Function, rest),
-        "defmacro" | "defmacrop" | "defguard" => named(Macro, rest),
-        "defmodule" => named(Module, last_part(rest)),
-        "defprotocol" => named(Interface, last_part(rest)),
+        "def" | "defp" | "defdelegate" => named_definition(Function, rest),
+        "defmacro" | "defmacrop" | "defguard" => named_definition(Macro, rest),
+        "defmodule" => named_definition(Module, last_part(rest)),
+        "defprotocol" => named_definition(Interface, last_part(rest)),
         _ => None,
     }
 }
@@ -30,14 +30,14 @@ pub(super) fn haskell<'t>(code: &'t str, indent: usize, behind: &str) -> LineDef
     }
     let (word, rest) = word_of(code);
     match word {
-        "data" => return named(Struct, rest),
-        "newtype" | "type" => return named(Type, behind_word(rest, "family")),
+        "data" => return named_definition(Struct, rest),
+        "newtype" | "type" => return named_definition(Type, after_word(rest, "family")),
         "class" => {
             let head = rest.split(" where").next().unwrap_or(rest);
             let head = head.rsplit("=>").next().unwrap_or(head);
-            return named(Class, head.trim_start());
+            return named_definition(Class, head.trim_start());
         }
-        "module" => return named(Module, last_part(rest)),
+        "module" => return named_definition(Module, last_part(rest)),
         "instance" | "import" | "where" | "deriving" => return None,
         _ => {}
     }
@@ -48,7 +48,7 @@ pub(super) fn haskell<'t>(code: &'t str, indent: usize, behind: &str) -> LineDef
     is_signature.then_some((Function, name))
 }
 
-fn behind_word<'t>(text: &'t str, wanted: &str) -> &'t str {
+fn after_word<'t>(text: &'t str, wanted: &str) -> &'t str {
     match word_of(text) {
         (word, rest) if word == wanted => rest,
         _ => text,
@@ -64,11 +64,11 @@ pub(super) fn zig(mut code: &str) -> LineDefinition<'_> {
                 let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
                 code = quoted.map_or(rest, |(_, rest)| rest.trim_start());
             }
-            "fn" => return named(Function, rest),
+            "fn" => return named_definition(Function, rest),
             "const" => {
                 let (name, behind) = name_of(rest)?;
                 let value = behind.split_once('=')?.1.trim_start();
-                let value = behind_word(behind_word(value, "packed"), "extern");
+                let value = after_word(after_word(value, "packed"), "extern");
                 let kind = match word_of(value).0 {
                     "struct" | "union" | "opaque" => Struct,
                     "enum" => Enum,

@@ -1,7 +1,7 @@
 //! Jobs that were lost, and run again by themselves.
 
 use runner_core::expr::{Context, Scope};
-use runner_core::lost::{RERUN_VARIABLE, parse_reruns};
+use runner_core::lost_jobs::{RERUN_VARIABLE, parse_reruns};
 use runner_core::prepare;
 
 use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
