@@ -166,7 +166,9 @@ impl StepRunner<'_> {
             "error" => return StepResult::error(text),
             "ignore" => {}
             _ => {
-                self.log.line(self.number, LineKind::Warning, &text).await;
+                self.log
+                    .line(self.current.number, LineKind::Warning, &text)
+                    .await;
             }
         }
         StepResult::success(Vec::new())
@@ -181,7 +183,11 @@ impl StepRunner<'_> {
         inputs: &[(String, String)],
     ) -> Result<StepResult, StepResult> {
         let run = self.request.run.clone();
-        let (artifacts, of, named) = (self.request.artifacts.clone(), run.clone(), name.to_owned());
+        let (artifacts, of, named) = (
+            self.request.stores.artifacts.clone(),
+            run.clone(),
+            name.to_owned(),
+        );
         let (by, maker) = (self.request.maker(), self.request.maker());
         let is_free = blocking(move || artifacts.is_free(&of, &named, &maker)).await;
         let is_free = is_free
@@ -192,13 +198,13 @@ impl StepRunner<'_> {
             )));
         }
         let origin = self.request.artifact_origin();
-        let (artifacts, of) = (self.request.artifacts.clone(), origin.clone());
+        let (artifacts, of) = (self.request.stores.artifacts.clone(), origin.clone());
         let maker = self.request.maker();
         let room = blocking(move || artifacts.check_room(&maker, &of)).await;
         room.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
-        let pending = self.request.artifacts.create(&run, name);
+        let pending = self.request.stores.artifacts.create(&run, name);
         let pending = self.fetch_into(tar, pending).await?;
-        let artifacts = self.request.artifacts.clone();
+        let artifacts = self.request.stores.artifacts.clone();
         let days = retention(input(inputs, "retention-days"));
         let new = NewArtifact {
             raw: single.then(|| "application/octet-stream".to_owned()),
@@ -215,7 +221,7 @@ impl StepRunner<'_> {
             .await
             .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
         let text = format!("artifact {name}: {} bytes", kept.bytes);
-        self.log.info(self.number, &text).await;
+        self.log.info(self.current.number, &text).await;
         let mut outputs = vec![
             ("artifact-id".to_owned(), kept.id().to_string()),
             ("artifact-digest".to_owned(), digest),
@@ -243,7 +249,7 @@ impl StepRunner<'_> {
             Ok(run) => run,
             Err(reason) => return StepResult::error(reason),
         };
-        let (artifacts, of) = (self.request.artifacts.clone(), run.clone());
+        let (artifacts, of) = (self.request.stores.artifacts.clone(), run.clone());
         let all = match blocking(move || artifacts.list(&of)).await {
             Ok(all) => all,
             Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
@@ -273,7 +279,10 @@ impl StepRunner<'_> {
                 return result;
             }
             self.log
-                .info(self.number, &format!("artifact {one} is in {target}"))
+                .info(
+                    self.current.number,
+                    &format!("artifact {one} is in {target}"),
+                )
                 .await;
         }
         StepResult::success(vec![("download-path".to_owned(), directory)])
@@ -301,7 +310,9 @@ impl StepRunner<'_> {
         absent.retain(|id| all.iter().all(|stored| stored.id() != *id));
         if !absent.is_empty() {
             let text = format!("the run has no artifact with the number {}", join(&absent));
-            self.log.line(self.number, LineKind::Warning, &text).await;
+            self.log
+                .line(self.current.number, LineKind::Warning, &text)
+                .await;
         }
     }
 
@@ -314,7 +325,7 @@ impl StepRunner<'_> {
         packed: bool,
     ) -> Result<(), StepResult> {
         let (artifacts, of, wanted) = (
-            self.request.artifacts.clone(),
+            self.request.stores.artifacts.clone(),
             run.to_owned(),
             name.to_owned(),
         );
@@ -376,7 +387,7 @@ impl StepRunner<'_> {
         };
         self.check_artifacts_token(repository, is_own, token)
             .await?;
-        let found = request.runs.find(named, repository).await;
+        let found = request.stores.runs.find(named, repository).await;
         let found = found.map_err(|error| format!("runs cannot be read: {error}"))?;
         found.ok_or_else(|| {
             format!(
@@ -394,7 +405,7 @@ impl StepRunner<'_> {
         is_own: bool,
         token: &str,
     ) -> Result<(), String> {
-        if self.forge_token.as_deref() == Some(token) {
+        if self.checkouts.forge_token.as_deref() == Some(token) {
             let granted = forge_permissions(self.request).permissions;
             return match (is_own, granted.allows("actions", PermissionLevel::Read)) {
                 (true, true) => Ok(()),
@@ -412,7 +423,7 @@ impl StepRunner<'_> {
                 quoted(repository)
             )
         })?;
-        let client = self.request.checkouts.repositories.forge_client();
+        let client = self.request.source.checkouts.repositories.forge_client();
         let client = client.ok_or("whether `github-token` may read the repository is not known: the runner has no `forge_url`")?;
         let asked = client
             .with_token(Secret::new(token.to_owned()))

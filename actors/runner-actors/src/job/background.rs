@@ -303,7 +303,7 @@ impl<'a> StepRunner<'a> {
     ) -> Option<StepResult> {
         let left: Vec<usize> = background.unknown().collect();
         if !left.is_empty() {
-            self.number += 1;
+            self.current.number += 1;
             let record = self
                 .start_step("Wait for all steps in the background")
                 .await;
@@ -342,7 +342,7 @@ impl<'a> StepRunner<'a> {
                 continue;
             };
             let said = format!("{name}: {}", known.conclusion.as_str());
-            self.log.info(self.number, &said).await;
+            self.log.info(self.current.number, &said).await;
             if known.end == StepEnd::Lost {
                 return StepResult::lost(failed(&name, known.reason.as_deref()));
             }

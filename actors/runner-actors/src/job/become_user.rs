@@ -39,7 +39,7 @@ impl StepRunner<'_> {
     /// # Errors
     /// Why the job cannot have it.
     pub(super) async fn become_user(&mut self) -> Result<(), String> {
-        let Some(name) = self.request.machine.user.as_deref() else {
+        let Some(name) = self.request.placement.machine.user.as_deref() else {
             return Ok(());
         };
         if name == "root" {

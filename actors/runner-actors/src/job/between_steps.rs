@@ -2,8 +2,8 @@
 
 use http_clients::vmm::{SnapshotName, VmmError};
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::keep::excess_snapshots;
 use runner_core::plan::PlannedStep;
+use runner_core::retention::excess_snapshots;
 
 use super::checkpoint::{Checkpoint, JobState};
 use super::frame::{Frame, ProcessOwner};
@@ -16,11 +16,11 @@ impl StepRunner<'_> {
     /// Keeps the job as it is before a step, where snapshots are asked for and can be had.
     pub(super) async fn checkpoint(&mut self, position: usize, step: &PlannedStep, frame: &Frame) {
         let is_over = frame.failed || self.is_cancelled();
-        if !self.request.snapshots || self.checkpoints.stopped || is_over {
+        if !self.request.retention.snapshots || self.progress.checkpoints.stopped || is_over {
             return;
         }
-        let number = self.number + 1;
-        let mut taken = self.checkpoints.taken.iter();
+        let number = self.current.number + 1;
+        let mut taken = self.progress.checkpoints.taken.iter();
         if taken.any(|taken| taken.step == number) {
             // The one it has gone back to.
             return;
@@ -36,7 +36,7 @@ impl StepRunner<'_> {
                 let name = self.step_name(step, frame);
                 tracing::info!(event = "run.snapshot_taken", run = %self.request.run, vm = %vm, step = number, bytes = view.bytes, took_ms = view.took_ms, "a snapshot before a step");
                 let taken = self.checkpoint_of(frame, (position, number), (snapshot, view.bytes));
-                self.checkpoints.taken.push(Checkpoint {
+                self.progress.checkpoints.taken.push(Checkpoint {
                     name: self.secrets.mask(&name),
                     ..taken
                 });
@@ -54,7 +54,7 @@ impl StepRunner<'_> {
     }
 
     async fn stop_checkpoints(&mut self, text: &str) {
-        self.checkpoints.stopped = true;
+        self.progress.checkpoints.stopped = true;
         self.log.line(0, LineKind::Warning, text).await;
     }
 
@@ -72,7 +72,9 @@ impl StepRunner<'_> {
         };
         let mut shell = ShellStart::default();
         let env = self.process_env(&owner, OWN_DIRECTORY, Vec::new());
-        let mut start = self.containers.start_of(&env, WORKSPACE, &self.path);
+        let mut start = self
+            .containers
+            .start_of(&env, WORKSPACE, &self.variables.path);
         if let Some(user) = self
             .machine
             .user
@@ -83,7 +85,7 @@ impl StepRunner<'_> {
             start.user = Some(user.clone());
         }
         shell.failed(start);
-        let with_secrets = self.request.kept.shows_secrets();
+        let with_secrets = self.request.retention.kept.shows_secrets();
         Checkpoint {
             step,
             name: String::new(),
@@ -91,32 +93,35 @@ impl StepRunner<'_> {
             bytes,
             shell: shell.environment(&self.secrets.snapshot(), with_secrets),
             position,
-            planned: self.planned_steps,
+            planned: self.progress.planned_steps,
             state: JobState {
                 steps: frame.steps.clone(),
-                env: self.env.clone(),
-                path: self.path.clone(),
-                matchers: self.matchers.clone(),
-                number: self.number,
+                variables: self.variables.clone(),
+                number: self.current.number,
                 counts: self.counters.now(),
-                trees: self.trees.clone(),
-                keys: self.keys.clone(),
+                trees: self.checkouts.trees.clone(),
+                keys: self.checkouts.keys.clone(),
                 caches: self.caches.clone(),
                 node_actions: self.node_actions.clone(),
                 containers: self.containers.clone(),
                 secrets: self.secrets.snapshot(),
-                forge_token: self.forge_token.clone(),
-                records: self.records.clone(),
+                forge_token: self.checkouts.forge_token.clone(),
+                records: self.progress.records.clone(),
             },
         }
     }
 
     /// Gives up the oldest snapshots beyond the limits.
     async fn forget_excess(&mut self) {
-        let limits = self.request.kept.snapshot_limits();
-        let sizes = self.checkpoints.taken.iter().map(|taken| taken.bytes);
+        let limits = self.request.retention.kept.snapshot_limits();
+        let sizes = self
+            .progress
+            .checkpoints
+            .taken
+            .iter()
+            .map(|taken| taken.bytes);
         let excess = excess_snapshots(&sizes.collect::<Vec<_>>(), limits);
-        let gone: Vec<Checkpoint> = self.checkpoints.taken.drain(..excess).collect();
+        let gone: Vec<Checkpoint> = self.progress.checkpoints.taken.drain(..excess).collect();
         self.forget_snapshots(&gone).await;
     }
 
@@ -124,7 +129,7 @@ impl StepRunner<'_> {
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         for checkpoint in gone {
             // One that stays takes room until the VM's end, and nothing else.
-            if let Err(error) = vmm.forget_snapshot(vm, &checkpoint.snapshot).await {
+            if let Err(error) = vmm.delete_snapshot(vm, &checkpoint.snapshot).await {
                 tracing::warn!(event = "run.snapshot_stays", vm = %vm, %error, "a snapshot cannot be deleted");
             }
         }
@@ -137,21 +142,19 @@ impl StepRunner<'_> {
         checkpoint: &Checkpoint,
         frame: &mut Frame,
     ) {
-        let mut taken = self.checkpoints.taken.iter();
+        let mut taken = self.progress.checkpoints.taken.iter();
         let later = taken.position(|taken| taken.step > checkpoint.step);
         if let Some(later) = later {
-            let gone: Vec<Checkpoint> = self.checkpoints.taken.drain(later..).collect();
+            let gone: Vec<Checkpoint> = self.progress.checkpoints.taken.drain(later..).collect();
             self.forget_snapshots(&gone).await;
         }
         let state = checkpoint.state.clone();
         frame.steps = state.steps;
-        self.env = state.env;
-        self.path = state.path;
-        self.matchers = state.matchers;
-        self.number = state.number;
+        self.variables = state.variables;
+        self.current.number = state.number;
         self.counters.set(state.counts);
-        self.trees = state.trees;
-        self.keys = state.keys;
+        self.checkouts.trees = state.trees;
+        self.checkouts.keys = state.keys;
         self.caches = state.caches;
         self.node_actions = state.node_actions;
         self.containers = state.containers;

@@ -70,7 +70,7 @@ impl StepRunner<'_> {
             .to_string()
             .eq_ignore_ascii_case(&order.event.repository)
         {
-            self.keeps_token = request.persist;
+            self.checkouts.keeps_token = request.persist;
         }
         if request.is_usual() {
             return self.usual_checkout(&request).await;
@@ -108,7 +108,7 @@ impl StepRunner<'_> {
                 request.repository
             ),
         };
-        self.log.info(self.number, &said).await;
+        self.log.info(self.current.number, &said).await;
         StepResult::success(vec![
             ("commit".to_owned(), commit),
             ("ref".to_owned(), reference),
@@ -123,7 +123,7 @@ impl StepRunner<'_> {
         name: String,
     ) -> Result<LaidOut, StepResult> {
         let (source, event) = (
-            self.request.checkouts.clone(),
+            self.request.source.checkouts.clone(),
             Arc::clone(&self.request.event),
         );
         let work = async move { source.lay_out(request, &event, &name).await };
@@ -140,10 +140,12 @@ impl StepRunner<'_> {
     /// something else has run before.
     async fn usual_checkout(&mut self, request: &CheckoutRequest) -> StepResult {
         let counts = self.counters.now();
-        let untouched =
-            self.has_commit && counts.steps == 1 && counts.processes == 0 && self.trees.is_empty();
+        let untouched = self.checkouts.has_commit
+            && counts.steps == 1
+            && counts.processes == 0
+            && self.checkouts.trees.is_empty();
         if untouched {
-            self.trees.push(CheckedOutTree {
+            self.checkouts.trees.push(CheckedOutTree {
                 directory: request.directory.clone(),
                 repository: request.repository.to_string(),
                 laid_out: None,
@@ -153,7 +155,7 @@ impl StepRunner<'_> {
         }
         let event = &self.request.event;
         let said = format!("{} is checked out", event.sha);
-        self.log.info(self.number, &said).await;
+        self.log.info(self.current.number, &said).await;
         StepResult::success(vec![
             ("commit".to_owned(), event.sha.clone()),
             ("ref".to_owned(), event.reference.clone()),
@@ -162,7 +164,7 @@ impl StepRunner<'_> {
 
     /// The forge's token is the runner's to use: a step that names it gets what it gets without.
     fn without_placeholder(&self, mut request: CheckoutRequest) -> CheckoutRequest {
-        let placeholder = self.forge_token.as_deref();
+        let placeholder = self.checkouts.forge_token.as_deref();
         if placeholder.is_some_and(|placeholder| placeholder == request.token) {
             request.token.clear();
         }
@@ -176,7 +178,11 @@ impl StepRunner<'_> {
         laid_out: Option<&Arc<LaidOut>>,
     ) -> Result<(), StepResult> {
         let directory = &request.directory;
-        let former = self.trees.iter().find(|tree| tree.directory == *directory);
+        let former = self
+            .checkouts
+            .trees
+            .iter()
+            .find(|tree| tree.directory == *directory);
         let same = former.is_some_and(|tree| {
             tree.repository
                 .eq_ignore_ascii_case(request.repository.as_ref())
@@ -200,7 +206,7 @@ impl StepRunner<'_> {
                 });
             }
         }
-        let folder = laid_out.map_or(&self.request.checkout, |laid_out| &laid_out.folder);
+        let folder = laid_out.map_or(&self.request.source.checkout, |laid_out| &laid_out.folder);
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         let tar = tarball::of_directory(folder);
         let put = async {
@@ -222,8 +228,8 @@ impl StepRunner<'_> {
         let gone = |tree: &CheckedOutTree| {
             tree.directory == *directory || (!keeps && tree.directory.starts_with(&below))
         };
-        self.trees.retain(|tree| !gone(tree));
-        self.trees.push(CheckedOutTree {
+        self.checkouts.trees.retain(|tree| !gone(tree));
+        self.checkouts.trees.push(CheckedOutTree {
             directory: directory.clone(),
             repository: request.repository.to_string(),
             laid_out: laid_out.cloned(),
@@ -275,7 +281,7 @@ impl StepRunner<'_> {
         if !request.repository.to_string().eq_ignore_ascii_case(event) {
             return String::new();
         }
-        let cloned = &self.request.checkouts.clone_url;
+        let cloned = &self.request.source.checkouts.clone_url;
         let cloned = cloned.strip_suffix(".git").unwrap_or(cloned);
         let server = format!("{}/{event}", self.request.facts.server_url);
         let mut places = vec![cloned.to_owned(), server];
@@ -299,7 +305,7 @@ impl StepRunner<'_> {
             ("known_hosts", hosts.as_bytes(), 0o600),
             ("connect", MACHINE_CONNECT.as_bytes(), 0o644),
         ];
-        self.keys.push(laid_out.key_folder.clone());
+        self.checkouts.keys.push(laid_out.key_folder.clone());
         let put = self.put(&laid_out.key_folder, &files).await;
         put.map_err(StepResult::lost)
     }
@@ -307,25 +313,29 @@ impl StepRunner<'_> {
     /// Takes the keys of all checkouts away again, as the action does at the end of its job: a
     /// machine may be kept after it.
     pub(super) async fn remove_keys(&mut self) {
-        for folder in std::mem::take(&mut self.keys) {
+        for folder in std::mem::take(&mut self.checkouts.keys) {
             if let Err(reason) = self.put(&folder, &[("key", b"", 0o600)]).await {
                 let said = format!("the key of a checkout stays in the machine: {reason}");
-                self.log.error(self.number, &said).await;
+                self.log.error(self.current.number, &said).await;
             }
         }
     }
 
     /// The folders of the workspace and where their files are on the host, each before those in it.
     pub(super) fn checked_out(&self) -> Vec<CheckedOut> {
-        let event = || self.request.checkout.clone();
-        let trees = self.trees.iter().map(|tree| {
+        let event = || self.request.source.checkout.clone();
+        let trees = self.checkouts.trees.iter().map(|tree| {
             let laid_out = tree.laid_out.as_ref();
             let place = laid_out.map_or_else(event, |laid_out| laid_out.folder.clone());
             let below = tree.directory.strip_prefix(WORKSPACE).unwrap_or_default();
             (PathBuf::from(below.trim_start_matches('/')), place)
         });
-        let has_top = self.trees.iter().any(|tree| tree.directory == WORKSPACE);
-        let start = (self.has_commit && !has_top).then(|| (PathBuf::new(), event()));
+        let has_top = self
+            .checkouts
+            .trees
+            .iter()
+            .any(|tree| tree.directory == WORKSPACE);
+        let start = (self.checkouts.has_commit && !has_top).then(|| (PathBuf::new(), event()));
         let mut all: Vec<CheckedOut> = start.into_iter().chain(trees).collect();
         all.sort_by_key(|(below, _)| below.components().count());
         all
@@ -334,7 +344,12 @@ impl StepRunner<'_> {
     /// An action of the workspace was planned as the event's commit has it: whether another one
     /// lies there now.
     pub(super) fn is_another(&self, location: &ActionLocation, directory: &str) -> bool {
-        let moved = !self.has_commit || self.trees.iter().any(|tree| tree.laid_out.is_some());
+        let moved = !self.checkouts.has_commit
+            || self
+                .checkouts
+                .trees
+                .iter()
+                .any(|tree| tree.laid_out.is_some());
         let folder = PathBuf::from(directory.trim_start_matches("./"));
         // What lies beside the checkout was planned as it lies there.
         let is_beside = folder.starts_with("..");
@@ -350,7 +365,7 @@ impl StepRunner<'_> {
             let rest = folder.strip_prefix(below).unwrap_or(&folder);
             place.join(rest)
         });
-        let planned = self.request.checkout.join(&folder);
+        let planned = self.request.source.checkout.join(&folder);
         let read = |folder: &PathBuf| {
             let names = ["action.yml", "action.yaml"].iter();
             names

@@ -10,7 +10,6 @@
 use http_clients::vmm::SnapshotName;
 use runner_core::expr::Object;
 use runner_core::mask::Secrets;
-use runner_core::problem_matcher::ProblemMatchers;
 
 use super::checked_out::CheckedOutTree;
 use super::container_state::JobContainers;
@@ -18,6 +17,7 @@ use super::counters::Counts;
 use super::frame::CacheToSave;
 use super::node_state::NodeActions;
 use super::shell_start::ShellEnvironment;
+use super::variables::JobVariables;
 use crate::records::StepRecord;
 
 /// A job as it was before one of its steps.
@@ -45,9 +45,7 @@ pub(crate) struct Checkpoint {
 pub(super) struct JobState {
     /// Results of steps.
     pub(super) steps: Object,
-    pub(super) env: Vec<(String, String)>,
-    pub(super) path: Vec<String>,
-    pub(super) matchers: ProblemMatchers,
+    pub(super) variables: JobVariables,
     pub(super) number: u32,
     pub(super) counts: Counts,
     pub(super) trees: Vec<CheckedOutTree>,

@@ -52,7 +52,7 @@ impl StepRunner<'_> {
         match self.plan_deferred(action).await {
             Ok(work) => {
                 let text = format!("{why}: the original of {} does it", action.uses);
-                self.log.info(self.number, &text).await;
+                self.log.info(self.current.number, &text).await;
                 Ok(work)
             }
             Err(result) if result.end == StepEnd::Lost => Err(result),
@@ -85,7 +85,9 @@ impl StepRunner<'_> {
                 return Err(StepResult::error(reason));
             }
             for note in notes {
-                self.log.line(self.number, LineKind::Warning, &note).await;
+                self.log
+                    .line(self.current.number, LineKind::Warning, &note)
+                    .await;
             }
             self.put_actions_of(&work)
                 .await
@@ -102,7 +104,10 @@ impl StepRunner<'_> {
         known: &WorkspaceFiles,
         round: usize,
     ) -> Result<(Result<PlannedAction, String>, BTreeSet<String>), StepResult> {
-        let (store, contexts) = (self.request.actions.clone(), self.request.contexts.clone());
+        let (store, contexts) = (
+            self.request.stores.actions.clone(),
+            self.request.contexts.clone(),
+        );
         let event = Arc::clone(&self.request.event);
         let (action, known) = (action.clone(), known.clone());
         let planning = tokio::task::spawn_blocking(move || {

@@ -21,7 +21,9 @@ impl StepRunner<'_> {
         let text = format!(
             "{uses} has taken the newest Rust of the image, {says}: build the image anew where static.rust-lang.org is reached, or put the original into the store (`workflow-runner actions add {uses}`) and let the machine reach that host"
         );
-        self.log.line(self.number, LineKind::Warning, &text).await;
+        self.log
+            .line(self.current.number, LineKind::Warning, &text)
+            .await;
     }
 
     /// Says beside a failure what the step's own output cannot.
@@ -32,7 +34,9 @@ impl StepRunner<'_> {
         {
             let text = machine.causes.lock().refused(vm.refused);
             if let Some(text) = text {
-                self.log.line(self.number, LineKind::Warning, &text).await;
+                self.log
+                    .line(self.current.number, LineKind::Warning, &text)
+                    .await;
             }
         }
         let was_killed = match result.end {
@@ -56,7 +60,7 @@ impl StepRunner<'_> {
                 ": the machine's memory was used up ({} MiB; `memory` of the machine), and its kernel ended a program",
                 machine.mem_mib()
             );
-            self.log.error(self.number, reason).await;
+            self.log.error(self.current.number, reason).await;
         }
     }
 }

@@ -4,22 +4,20 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
 
 use super::checked_out::CheckedOutTree;
-use super::checkpoint::Checkpoints;
 use super::frame::set;
+use super::runner_state::CurrentStep;
 use super::shell_start::ShellStart;
 use super::step_runner::StepRunner;
+use super::variables::JobVariables;
 use crate::log::LineKind;
 
 /// What a fork began with.
 #[derive(Default)]
 pub(super) struct ForkBase {
-    env: Vec<(String, String)>,
-    path: Vec<String>,
-    matchers: ProblemMatchers,
+    variables: JobVariables,
     trees: Vec<CheckedOutTree>,
     /// State of actions.
     state: HashMap<usize, Vec<(String, String)>>,
@@ -38,10 +36,8 @@ impl<'a> StepRunner<'a> {
         // Those that it meets.
         node_actions.posts.clear();
         let base = ForkBase {
-            env: self.env.clone(),
-            path: self.path.clone(),
-            matchers: self.matchers.clone(),
-            trees: self.trees.clone(),
+            variables: self.variables.clone(),
+            trees: self.checkouts.trees.clone(),
             state: node_actions.state.clone(),
         };
         let fork = Self {
@@ -49,55 +45,54 @@ impl<'a> StepRunner<'a> {
             machine: self.machine,
             log: self.log,
             cancel,
-            cancel_step: Some(cancel_step),
-            outlives_cancel: false,
-            around_outlives: true,
             events: self.events.clone(),
             secrets: self.secrets.clone(),
-            env: self.env.clone(),
-            path: self.path.clone(),
-            matchers: self.matchers.clone(),
-            number: self.number,
+            variables: self.variables.clone(),
+            current: CurrentStep::beside_others(self.current.number, cancel_step),
+            checkouts: self.checkouts.fork(),
+            progress: self.progress.fork(),
             counters: Rc::clone(&self.counters),
-            trees: self.trees.clone(),
-            keys: Vec::new(),
-            forge_token: self.forge_token.clone(),
-            keeps_token: self.keeps_token,
             caches: Vec::new(),
             node_actions,
             containers: self.containers.clone(),
             shell: ShellStart::default(),
             admission: self.admission.clone(),
-            checkpoints: Checkpoints::default(),
-            has_commit: self.has_commit,
-            deadline: None,
-            planned_steps: self.planned_steps,
             folders: self.folders.clone(),
-            records: Vec::new(),
-            is_step_recorded: false,
         };
         (fork, base)
     }
 
     /// Takes over what a fork has changed since its beginning.
     pub(super) async fn merge(&mut self, fork: Self, base: &ForkBase) {
-        for pair in fork.env {
-            if !base.env.contains(&pair) {
-                set(&mut self.env, pair);
+        for pair in fork.variables.env {
+            if !base.variables.env.contains(&pair) {
+                set(&mut self.variables.env, pair);
             }
         }
-        prepend(&mut self.path, &base.path, &fork.path);
-        if let Err(error) = self.matchers.take_over(&base.matchers, &fork.matchers) {
+        prepend(
+            &mut self.variables.path,
+            &base.variables.path,
+            &fork.variables.path,
+        );
+        if let Err(error) = self
+            .variables
+            .matchers
+            .take_over(&base.variables.matchers, &fork.variables.matchers)
+        {
             let text = format!("problem matchers of a step in the background are dropped: {error}");
-            self.log.line(self.number, LineKind::Warning, &text).await;
+            self.log
+                .line(self.current.number, LineKind::Warning, &text)
+                .await;
         }
-        for tree in fork.trees {
+        for tree in fork.checkouts.trees {
             if !base.trees.iter().any(|known| known.is_same(&tree)) {
-                self.trees.retain(|known| known.directory != tree.directory);
-                self.trees.push(tree);
+                self.checkouts
+                    .trees
+                    .retain(|known| known.directory != tree.directory);
+                self.checkouts.trees.push(tree);
             }
         }
-        self.keys.extend(fork.keys);
+        self.checkouts.keys.extend(fork.checkouts.keys);
         self.caches.extend(fork.caches);
         let actions = fork.node_actions;
         let known = &mut self.node_actions;
@@ -109,8 +104,8 @@ impl<'a> StepRunner<'a> {
         actions.posts.into_iter().for_each(|post| known.keep(post));
         self.containers.built.extend(fork.containers.built);
         self.shell.take_over(fork.shell);
-        self.records.extend(fork.records);
-        self.records.sort_by_key(|done| done.record.number);
+        self.progress.records.extend(fork.progress.records);
+        self.progress.records.sort_by_key(|done| done.record.number);
     }
 }
 

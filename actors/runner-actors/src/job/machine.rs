@@ -65,7 +65,7 @@ impl Machine {
     /// # Errors
     /// What the managers said last.
     pub(crate) async fn allocate(request: MachineRequest, log: &LogWriter) -> Result<Self, NoVm> {
-        let place = request.vm.hosts.enter_line();
+        let place = request.vm.hosts.enqueue();
         let told = async {
             tokio::time::sleep(QUIET_WAIT).await;
             log.info(0, &waiting(&request.vm.hosts, place.place()))

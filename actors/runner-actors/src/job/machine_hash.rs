@@ -58,7 +58,7 @@ impl StepRunner<'_> {
 
     /// Whether more than checkouts has run.
     fn has_run_more(&self) -> bool {
-        self.counters.now().steps as usize > self.trees.len()
+        self.counters.now().steps as usize > self.checkouts.trees.len()
     }
 
     /// Whether files are hashed in the machine.

@@ -41,6 +41,7 @@ mod process;
 mod project_tests;
 mod protocol;
 mod proxy_variables;
+mod runner_state;
 mod secrets;
 mod setup;
 mod setup_files;
@@ -55,6 +56,7 @@ mod step_user;
 mod steps;
 mod test_reports;
 mod trust;
+mod variables;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -74,7 +76,9 @@ pub(crate) use checkpoint::Checkpoint;
 pub(crate) use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
 pub(crate) use project_tests::ProjectTests;
-pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
+pub(crate) use protocol::{
+    JobEvent, JobEvents, JobPlacement, JobReport, JobRequest, JobSource, JobStores, VmRetention,
+};
 pub(crate) use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
 
@@ -119,7 +123,7 @@ pub(crate) async fn run_job(
     let label = isolation
         .clone()
         .unwrap_or_else(|| "unknown isolation".to_owned());
-    let place = match request.hosts.count() {
+    let place = match request.placement.hosts.count() {
         1 => String::new(),
         _ => format!(" on {}", machine.host()),
     };
@@ -163,12 +167,12 @@ fn wanted_machine(request: &JobRequest) -> MachineRequest {
         vm: VmRequest {
             key: request.vm_key.clone(),
             repository: request.repository.clone(),
-            hosts: request.hosts.clone(),
+            hosts: request.placement.hosts.clone(),
         },
-        machine: request.machine.clone(),
-        hosted: request.hosted.clone(),
+        machine: request.placement.machine.clone(),
+        hosted: request.placement.hosted.clone(),
         unlisted: unlisted(&request.instance.runs_on),
-        timeout: request.vm_timeout,
+        timeout: request.placement.vm_timeout,
     }
 }
 
@@ -221,12 +225,12 @@ async fn machine_of(
     (log, events): (&LogWriter, &JobEvents),
 ) -> Result<(Machine, Option<ResumedVm>, JobUnderWay), NoVm> {
     let labels = request.instance.runs_on.iter();
-    if let Some(note) = default_machine_note(labels.filter(|_| request.is_default)) {
+    if let Some(note) = default_machine_note(labels.filter(|_| request.placement.is_default)) {
         log.info(0, &note).await;
     }
-    if let Some(point) = &request.resume {
+    if let Some(point) = &request.retention.resume {
         let under_way = admitted(request, log, events).await;
-        let taken = request.kept.take(point).await;
+        let taken = request.retention.kept.take(point).await;
         let reason = match taken {
             Ok((taken, resumed)) => match wanted.resume(taken, &resumed.checkpoint).await {
                 Ok(machine) => return Ok((machine, Some(resumed), under_way)),
@@ -277,7 +281,7 @@ async fn admitted(request: &JobRequest, log: &LogWriter, events: &JobEvents) -> 
 /// Whether somebody may want to look into the job's machine.
 fn keeps(request: &JobRequest, report: &JobReport) -> bool {
     let is_there = matches!(report.end, JobEnd::Usual | JobEnd::TimedOut) && !report.refused;
-    request.keep && is_there && report.conclusion == Conclusion::Failure
+    request.retention.on_failure && is_there && report.conclusion == Conclusion::Failure
 }
 
 /// Keeps the machine, if the budget allows it; else it is given back.
@@ -299,11 +303,11 @@ async fn keep(
         place,
         isolation: machine.isolation(),
         memory_mib: machine.mem_mib().into(),
-        trusted: request.trusted,
+        trusted: request.retention.trusted,
         shell,
         checkpoints: checkpoints.into(),
     };
-    match request.kept.keep(&machine.vmm, job).await {
+    match request.retention.kept.keep(&machine.vmm, job).await {
         Ok(text) => {
             machine.detach();
             log.info(0, &text).await;

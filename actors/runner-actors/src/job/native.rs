@@ -98,13 +98,13 @@ impl StepRunner<'_> {
             .map(|prefix| of_paths(&paths, prefix, &self.folders))
             .collect();
         let wanted = of_paths(&paths, &key, &self.folders);
-        let (caches, scopes) = (self.request.caches.clone(), self.read_scopes().await);
+        let (caches, scopes) = (self.request.stores.caches.clone(), self.read_scopes().await);
         let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
             Ok(found) => found,
             // As if there was none: that costs speed only.
             Err(error) => {
                 let text = format!("caches cannot be read: {error}");
-                self.log.info(self.number, &text).await;
+                self.log.info(self.current.number, &text).await;
                 None
             }
         };
@@ -118,12 +118,12 @@ impl StepRunner<'_> {
                     return result;
                 }
                 self.log
-                    .info(self.number, &format!("cache {found} is restored"))
+                    .info(self.current.number, &format!("cache {found} is restored"))
                     .await;
             }
             (Some(found), _) => {
                 self.log
-                    .info(self.number, &format!("there is a cache {found}"))
+                    .info(self.current.number, &format!("there is a cache {found}"))
                     .await;
             }
             (None, _) if input(inputs, "fail-on-cache-miss") == "true" => {
@@ -131,7 +131,7 @@ impl StepRunner<'_> {
             }
             (None, _) => {
                 self.log
-                    .info(self.number, &format!("there is no cache for {key}"))
+                    .info(self.current.number, &format!("there is no cache for {key}"))
                     .await;
             }
         }
@@ -171,7 +171,7 @@ impl StepRunner<'_> {
         }
         match self.save(&key, &paths).await {
             Ok(text) => {
-                self.log.info(self.number, &text).await;
+                self.log.info(self.current.number, &text).await;
                 StepResult::success(Vec::new())
             }
             // A cache that is not saved costs speed only, as on GitHub.
@@ -180,7 +180,9 @@ impl StepRunner<'_> {
                     "the cache {key} is not saved: {}",
                     result.reason.unwrap_or_default()
                 );
-                self.log.line(self.number, LineKind::Warning, &text).await;
+                self.log
+                    .line(self.current.number, LineKind::Warning, &text)
+                    .await;
                 StepResult::success(Vec::new())
             }
             Err(result) => result,
@@ -217,7 +219,7 @@ impl StepRunner<'_> {
                 mode.name()
             ));
         }
-        let caches = self.request.caches.clone();
+        let caches = self.request.stores.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
         let stored = of_paths(paths, key, &self.folders);
@@ -249,7 +251,7 @@ impl StepRunner<'_> {
             return self.scopes();
         }
         let text = format!("no cache is restored: the cache-mode is {}", mode.name());
-        self.log.info(self.number, &text).await;
+        self.log.info(self.current.number, &text).await;
         Vec::new()
     }
 

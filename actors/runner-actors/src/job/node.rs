@@ -78,7 +78,7 @@ impl StepRunner<'_> {
                 continue;
             }
             let name = format!("{}@{}", location.repository, location.reference);
-            let (store, locked) = (self.request.actions.clone(), location.locked.clone());
+            let (store, locked) = (self.request.stores.actions.clone(), location.locked.clone());
             let tree = tokio::task::spawn_blocking(move || store.tree(&locked)).await;
             let tree = tree.map_err(|error| format!("{name}: {error}"))?;
             let tree = tree.map_err(|reason| format!("{name}: {reason}"))?;
@@ -150,7 +150,7 @@ impl StepRunner<'_> {
         self.record_decision(&contexts, |contexts| {
             holds_as_written(condition, contexts) == Ok(true)
         });
-        self.number += 1;
+        self.current.number += 1;
         let record = self.start_step(&format!("Pre {}", plain(&name))).await;
         let roots = self.checked_out();
         let hash = move |patterns: &[String]| hash_files(&roots, patterns);
@@ -210,7 +210,7 @@ impl StepRunner<'_> {
             self.record_decision(&contexts, |contexts| {
                 holds_as_written(condition, contexts) == Ok(true)
             });
-            self.number += 1;
+            self.current.number += 1;
             let name = format!("Post {}", plain(&post.name));
             let record = self.start_step(&name).await;
             let result = match holds {
@@ -365,7 +365,7 @@ impl StepRunner<'_> {
             limit: input.limit,
             within: None,
         };
-        let process = self.containers.place(process, &self.path);
+        let process = self.containers.place(process, &self.variables.path);
         let mut result = self.process(process).await;
         let left = std::mem::take(&mut result.state);
         let known = self.node_actions.state.entry(action.slot).or_default();
@@ -440,7 +440,7 @@ impl StepRunner<'_> {
 
     /// Whether `github.token` is one: the job's own, or the operator's in its place.
     pub(super) fn has_token(&self) -> bool {
-        let own = self.forge_token.is_some();
+        let own = self.checkouts.forge_token.is_some();
         own || match self.request.contexts.get(Context::Secrets) {
             Value::Object(secrets) => secrets.get(TOKEN_NAMES[0]).is_some_and(|token| {
                 let token = token.as_text();

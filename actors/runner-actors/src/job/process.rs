@@ -49,7 +49,7 @@ impl StepRunner<'_> {
             limit,
             within: None,
         };
-        let process = self.containers.place(process, &self.path);
+        let process = self.containers.place(process, &self.variables.path);
         self.process(process).await
     }
 
@@ -69,7 +69,7 @@ impl StepRunner<'_> {
             limit,
             within,
         } = process;
-        if !self.is_step_recorded {
+        if !self.current.is_recorded {
             return StepResult::lost("that its step begins could not be stored");
         }
         let names = STEP_FILES.map(|(_, name)| format!("files/{name}"));
@@ -103,12 +103,12 @@ impl StepRunner<'_> {
             cwd,
             env,
             limit,
-            step: self.number,
-            matchers: Some(self.matchers.clone()),
+            step: self.current.number,
+            matchers: Some(self.variables.matchers.clone()),
         };
         let machine = self.machine;
         let cancel = self.cancellation();
-        tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.number, "executing command in VM");
+        tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.current.number, "executing command in VM");
         let start = within.unwrap_or_else(|| ProcessStart {
             env: process.env.clone(),
             cwd: process.cwd.clone(),
@@ -147,7 +147,7 @@ impl StepRunner<'_> {
             matchers,
             ..
         } = commands;
-        self.matchers = matchers.unwrap_or_default();
+        self.variables.matchers = matchers.unwrap_or_default();
         if let Some(wrong) = wrong {
             if result.end.outcome() == Conclusion::Success {
                 result.end = StepEnd::Error;
@@ -159,18 +159,18 @@ impl StepRunner<'_> {
             if env_file::is_refused(&name) {
                 self.log_refused("set-env", &name).await;
             } else if !env_file::is_reserved(&name) && !self.is_of_forges(&name) {
-                set(&mut self.env, (name, value));
+                set(&mut self.variables.env, (name, value));
             }
         }
         for directory in path {
-            self.path.insert(0, directory);
+            self.variables.path.insert(0, directory);
         }
     }
 
     /// An error is noted, and the step goes on, as on GitHub.
     async fn log_refused(&self, what: &str, name: &str) {
         let text = format!("{what}: {name} cannot be set for later steps");
-        self.log.error(self.number, &text).await;
+        self.log.error(self.current.number, &text).await;
     }
 
     /// The variables of a process: the runner's, the job's, its owner's, its own.
@@ -184,11 +184,11 @@ impl StepRunner<'_> {
         let job = order.plan.jobs[order.job].id();
         let mut env = self.machine_variables();
         env.extend(self.own_hosts());
-        env.extend(self.env.iter().cloned());
+        env.extend(self.variables.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
         env.extend(own);
-        if !self.path.is_empty() {
-            let path = with_path(&self.path, env.get("PATH"));
+        if !self.variables.path.is_empty() {
+            let path = with_path(&self.variables.path, env.get("PATH"));
             env.insert("PATH".to_owned(), path);
         }
         // What the runner says of itself stands, whatever an `env` says, as on GitHub.
@@ -214,7 +214,7 @@ impl StepRunner<'_> {
         if context::is_step_debug(&order.contexts) {
             env.insert("RUNNER_DEBUG".to_owned(), "1".to_owned());
         }
-        add_proxy(order, &self.env, &mut env);
+        add_proxy(order, &self.variables.env, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
         let tokens = self.token_variables(&env);
@@ -246,7 +246,7 @@ impl StepRunner<'_> {
     /// The job's token, which Forgejo's runner gives each step; what the workflow calls so stands.
     fn token_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
         let is_forgejo = self.request.facts.forge == Some(Forge::Forgejo);
-        let Some(token) = self.forge_token.as_ref().filter(|_| is_forgejo) else {
+        let Some(token) = self.checkouts.forge_token.as_ref().filter(|_| is_forgejo) else {
             return Vec::new();
         };
         let names = context::TOKEN_VARIABLES.iter();
@@ -300,7 +300,7 @@ impl StepRunner<'_> {
                 Ok(files) => all.extend(files),
                 Err(FetchError::TooLarge) if name == SUMMARY => {
                     let text = "GITHUB_STEP_SUMMARY is too large to be read: it is left out";
-                    self.log.error(self.number, text).await;
+                    self.log.error(self.current.number, text).await;
                 }
                 Err(FetchError::TooLarge) => {
                     all.push((name.to_owned(), vec![b'.'; MAX_ENV_FILE_BYTES + 1]));
@@ -334,13 +334,13 @@ impl StepRunner<'_> {
                 }
                 for pair in written.pairs {
                     if !self.is_of_forges(&pair.0) {
-                        set(&mut self.env, pair);
+                        set(&mut self.variables.env, pair);
                     }
                 }
             }
             "path" => {
                 for entry in env_file::parse_path(bytes).map_err(wrong("GITHUB_PATH"))? {
-                    self.path.insert(0, entry);
+                    self.variables.path.insert(0, entry);
                 }
             }
             SUMMARY if !bytes.is_empty() => {
@@ -348,13 +348,13 @@ impl StepRunner<'_> {
                     let text = format!(
                         "GITHUB_STEP_SUMMARY has more than {MAX_SUMMARY_BYTES} bytes: the rest is cut off"
                     );
-                    self.log.error(self.number, &text).await;
+                    self.log.error(self.current.number, &text).await;
                 }
                 result.summary = Some(env_file::parse_summary(bytes));
             }
             "artifacts" if !bytes.trim_ascii().is_empty() => {
                 let text = "what GITHUB_ARTIFACTS declares is not kept: there are no attestations of artifacts here";
-                self.log.info(self.number, text).await;
+                self.log.info(self.current.number, text).await;
             }
             _ => {}
         }

@@ -49,23 +49,51 @@ pub(crate) struct JobRequest {
     pub(crate) facts: RunFacts,
     /// What is masked in all output.
     pub(crate) secrets: Vec<String>,
+    pub(crate) source: JobSource,
+    pub(crate) placement: JobPlacement,
+    /// `owner/repo`.
+    pub(crate) repository: String,
+    /// Where people read the run and its artifacts.
+    pub(crate) page: Option<Url>,
+    pub(crate) stores: JobStores,
+    /// What clients in the machine talk to, where it can reach them.
+    pub(crate) services: Option<JobServices>,
+    /// Whether it may begin.
+    pub(crate) admission: JobAdmission,
+    pub(crate) retention: VmRetention,
+    /// What the project says of its tests.
+    pub(crate) tests: Arc<ProjectTests>,
+    /// Bytes of its output that are kept of a step, from the beginning.
+    pub(crate) log_step_max: u64,
+}
+
+/// Where a job's files come from.
+#[derive(Clone)]
+pub(crate) struct JobSource {
     /// The commit's files with `.git`, on the host.
     pub(crate) checkout: PathBuf,
     /// What the workspace has where nothing is checked out.
     pub(crate) workspace: WorkspaceStart,
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
+}
+
+/// Which machine a job runs on.
+#[derive(Clone)]
+pub(crate) struct JobPlacement {
     pub(crate) machine: MachineType,
     /// What it is asked for first, when its label is one of a hosted machine.
     pub(crate) hosted: Option<MachineType>,
     /// Whether it is `default`, since nobody has configured one for the labels.
     pub(crate) is_default: bool,
-    /// `owner/repo`.
-    pub(crate) repository: String,
-    /// Where people read the run and its artifacts.
-    pub(crate) page: Option<Url>,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
+    pub(crate) hosts: VmHosts,
+}
+
+/// The stores that a job's steps load from and save to.
+#[derive(Clone)]
+pub(crate) struct JobStores {
     /// The store of actions of other repositories.
     pub(crate) actions: ActionStore,
     /// The store of images of containers.
@@ -74,13 +102,13 @@ pub(crate) struct JobRequest {
     /// Finds the runs whose artifacts steps name.
     pub(crate) runs: RunFinder,
     pub(crate) caches: CacheStore,
-    /// What clients in the machine talk to, where it can reach them.
-    pub(crate) services: Option<JobServices>,
-    pub(crate) hosts: VmHosts,
-    /// Whether it may begin.
-    pub(crate) admission: JobAdmission,
-    /// Its VM is kept when it fails.
-    pub(crate) keep: bool,
+}
+
+/// Whether a job's VM is kept after it, and whether it begins in one that was.
+#[derive(Clone)]
+pub(crate) struct VmRetention {
+    /// The VM is kept when the job fails.
+    pub(crate) on_failure: bool,
     /// Snapshots are taken between its steps.
     pub(crate) snapshots: bool,
     /// Where it begins, in the VM of an earlier attempt.
@@ -89,18 +117,20 @@ pub(crate) struct JobRequest {
     pub(crate) trusted: bool,
     /// Where VMs are kept.
     pub(crate) kept: KeptVms,
-    /// What the project says of its tests.
-    pub(crate) tests: Arc<ProjectTests>,
-    /// Bytes of its output that are kept of a step, from the beginning.
-    pub(crate) log_step_max: u64,
 }
 
 impl JobRequest {
     /// What GitHub's machine of its label calls its image, where the label leads to the image that
     /// stands for it.
     pub(crate) fn image_os(&self) -> Option<String> {
-        let image = self.machine.vm.image.as_ref().map(ToString::to_string);
-        let is_full = self.hosted.is_some() || image.as_deref() == Some(FULL_IMAGE);
+        let image = self
+            .placement
+            .machine
+            .vm
+            .image
+            .as_ref()
+            .map(ToString::to_string);
+        let is_full = self.placement.hosted.is_some() || image.as_deref() == Some(FULL_IMAGE);
         let mut labels = self.instance.runs_on.iter().filter(|_| is_full);
         labels.find_map(|label| image_os(label))
     }

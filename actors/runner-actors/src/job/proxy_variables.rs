@@ -23,12 +23,12 @@ const QUIET: &str = "--disable-warning=UNDICI-EHPA";
 
 /// Whether the job's machine has a network.
 pub(super) fn has_network(request: &JobRequest) -> bool {
-    request.machine.vm.network.unwrap_or_default() != Network::None
+    request.placement.machine.vm.network.unwrap_or_default() != Network::None
 }
 
 /// Whether the forge's own address is led to the job's services.
 fn is_led(request: &JobRequest) -> bool {
-    request.services.is_some() && !request.machine.vm.services_for.is_empty()
+    request.services.is_some() && !request.placement.machine.vm.services_for.is_empty()
 }
 
 /// Whether programs reach anything by the machine's proxy.
@@ -106,7 +106,7 @@ impl StepRunner<'_> {
     /// Keeps a release of Node.js that later steps get from saying how it found the proxy.
     pub(super) fn quieten_node(&mut self, version: &str, updates: &str) {
         if updates != "false" && is_proxied(self.request) {
-            chosen(version, &mut self.env);
+            chosen(version, &mut self.variables.env);
         }
     }
 

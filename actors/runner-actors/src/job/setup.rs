@@ -69,7 +69,7 @@ impl StepRunner<'_> {
         self.apply_choice(tool, &chosen, &all, step);
         if step.input("problem-matcher") != "false" {
             // Those of the job come first: they are many only where the job made them so.
-            let _ = self.matchers.add(of_setup(tool.command));
+            let _ = self.variables.matchers.add(of_setup(tool.command));
         }
         let mut outputs = given.outputs;
         if tool.command == "dotnet"
@@ -100,11 +100,11 @@ impl StepRunner<'_> {
             // Only what names the release's own version.
             let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
             for pair in env.filter(|(name, _)| name.starts_with("JAVA_HOME_")) {
-                set(&mut self.env, pair.clone());
+                set(&mut self.variables.env, pair.clone());
             }
         } else if step.input("update-environment") != "false" {
             let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
-            select(&mut self.path, &tools, all);
+            select(&mut self.variables.path, &tools, all);
             chosen.iter().for_each(|(_, effects)| self.apply(effects));
         }
     }
@@ -235,7 +235,9 @@ impl StepRunner<'_> {
                 .find_map(|text| VersionRequirement::parse(tool.command, text).err())
         {
             let text = format!("{of}: {reason}");
-            self.log.line(self.number, LineKind::Warning, &text).await;
+            self.log
+                .line(self.current.number, LineKind::Warning, &text)
+                .await;
             texts = vec![String::new()];
         }
         let parsed = texts.into_iter().map(|text| {
@@ -329,23 +331,29 @@ impl StepRunner<'_> {
         if !distribution.is_empty() && jdk_file(step).is_none() {
             text += &format!("; it stands for the distribution {distribution}");
         }
-        self.log.info(self.number, &text).await;
+        self.log.info(self.current.number, &text).await;
     }
 
     /// Variables of later steps.
     fn apply(&mut self, effects: &SetupEffects) {
         for pair in &effects.env {
-            set(&mut self.env, pair.clone());
+            set(&mut self.variables.env, pair.clone());
         }
         if let Some(folder) = &effects.library_folder {
-            let known = self.env.iter().find(|(name, _)| name == LIBRARIES);
+            let known = self
+                .variables
+                .env
+                .iter()
+                .find(|(name, _)| name == LIBRARIES);
             let known = known.map_or("", |(_, value)| value.as_str());
             let folders = prepended(folder, known);
-            set(&mut self.env, (LIBRARIES.to_owned(), folders));
+            set(&mut self.variables.env, (LIBRARIES.to_owned(), folders));
         }
         for (name, value) in &effects.defaults {
-            if !self.env.iter().any(|(known, _)| known == name) {
-                self.env.push(((*name).to_owned(), (*value).to_owned()));
+            if !self.variables.env.iter().any(|(known, _)| known == name) {
+                self.variables
+                    .env
+                    .push(((*name).to_owned(), (*value).to_owned()));
             }
         }
     }
@@ -370,7 +378,9 @@ impl StepRunner<'_> {
             return match usual {
                 Some(_) => Ok(String::new()),
                 None if tool.command == "bun" => {
-                    self.log.line(self.number, LineKind::Warning, &reason).await;
+                    self.log
+                        .line(self.current.number, LineKind::Warning, &reason)
+                        .await;
                     Ok(String::new())
                 }
                 None => Err(StepResult::error(reason)),
@@ -391,7 +401,9 @@ impl StepRunner<'_> {
         if tool.command == "java" {
             return Err(StepResult::error(reason));
         }
-        self.log.line(self.number, LineKind::Warning, &reason).await;
+        self.log
+            .line(self.current.number, LineKind::Warning, &reason)
+            .await;
         // Others go on with what there is, .NET with the newest line of long support.
         let usual = if tool.command == "dotnet" { "LTS" } else { "" };
         Ok(usual.to_owned())

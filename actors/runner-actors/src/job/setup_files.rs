@@ -47,8 +47,8 @@ impl StepRunner<'_> {
         let argv = script(GO_PROGRAMS, &[chosen.folder()]);
         let exit = self.in_job(step, argv, "`go env GOPATH`").await?;
         for (_, folder) in exit.commands.outputs {
-            if folder.starts_with('/') && !self.path.contains(&folder) {
-                self.path.insert(0, folder);
+            if folder.starts_with('/') && !self.variables.path.contains(&folder) {
+                self.variables.path.insert(0, folder);
             }
         }
         Ok(())
@@ -60,7 +60,7 @@ impl StepRunner<'_> {
         let exit = self.in_job(step, argv, "`CARGO_HOME` is not known").await?;
         for (_, folder) in exit.commands.outputs {
             self.append_to_path(format!("{folder}/bin"));
-            set(&mut self.env, ("CARGO_HOME".to_owned(), folder));
+            set(&mut self.variables.env, ("CARGO_HOME".to_owned(), folder));
         }
         Ok(())
     }
@@ -83,8 +83,8 @@ impl StepRunner<'_> {
 
     /// After the folders that are there: the release that was chosen stays the first.
     fn append_to_path(&mut self, folder: String) {
-        if folder.starts_with('/') && !self.path.contains(&folder) {
-            self.path.push(folder);
+        if folder.starts_with('/') && !self.variables.path.contains(&folder) {
+            self.variables.path.push(folder);
         }
     }
 
@@ -102,10 +102,10 @@ impl StepRunner<'_> {
         self.in_job(step, argv, "the settings of npm cannot be written")
             .await?;
         let file = (npm::VARIABLE.to_owned(), npm::FILE.to_owned());
-        set(&mut self.env, file);
+        set(&mut self.variables.env, file);
         let mut own = step.env.iter();
         if let Some(token) = own.find(|(name, _)| name == npm::TOKEN) {
-            set(&mut self.env, token.clone());
+            set(&mut self.variables.env, token.clone());
         }
         Ok(())
     }
@@ -179,9 +179,11 @@ impl StepRunner<'_> {
             .in_job(step, argv, "its program gets no name `python`")
             .await?;
         // That of a release chosen before is another's.
-        self.path.retain(|folder| folder != python::PLAIN_NAME);
+        self.variables
+            .path
+            .retain(|folder| folder != python::PLAIN_NAME);
         if !exit.commands.outputs.is_empty() {
-            self.path.insert(0, python::PLAIN_NAME.to_owned());
+            self.variables.path.insert(0, python::PLAIN_NAME.to_owned());
         }
         Ok(())
     }
@@ -222,14 +224,14 @@ impl StepRunner<'_> {
         let Some((folder, _)) = path.rsplit_once('/') else {
             return Err(StepResult::error("Bun cannot be fetched: it is nowhere"));
         };
-        self.path.retain(|known| known != folder);
-        self.path.insert(0, folder.to_owned());
+        self.variables.path.retain(|known| known != folder);
+        self.variables.path.insert(0, folder.to_owned());
         let revision = self.bun_revision(&path, step).await?;
         let version = revision.first().map(|(_, revision)| revision.as_str());
         let version = version.and_then(|revision| revision.split('+').next());
         let version = version.unwrap_or_default().to_owned();
         self.log
-            .info(self.number, &format!("bun: {version} in {path}"))
+            .info(self.current.number, &format!("bun: {version} in {path}"))
             .await;
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut outputs = vec![
@@ -261,7 +263,7 @@ impl StepRunner<'_> {
         if source.is_empty() {
             return Ok(());
         }
-        let own = step.env.iter().chain(&self.env);
+        let own = step.env.iter().chain(&self.variables.env);
         let mut tokens = own.filter(|(name, value)| name == nuget::TOKEN && !value.is_empty());
         let Some((_, token)) = tokens.next().cloned() else {
             return Err(StepResult::error(format!(
@@ -326,7 +328,9 @@ impl StepRunner<'_> {
             // What is kept unasked nobody misses.
             if !asked.is_empty() {
                 let text = format!("nothing is cached: no file is {}", patterns.join(" or "));
-                self.log.line(self.number, LineKind::Warning, &text).await;
+                self.log
+                    .line(self.current.number, LineKind::Warning, &text)
+                    .await;
             }
             return Ok(none);
         }
@@ -341,7 +345,9 @@ impl StepRunner<'_> {
         }
         if folders.is_empty() {
             let text = format!("nothing is cached: {} is not in the image", kept.manager);
-            self.log.line(self.number, LineKind::Warning, &text).await;
+            self.log
+                .line(self.current.number, LineKind::Warning, &text)
+                .await;
             return Ok(none);
         }
         let key = kept.key(command, ARCH, &chosen.version(), &hash);

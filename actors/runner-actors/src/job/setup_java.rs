@@ -59,8 +59,11 @@ impl StepRunner<'_> {
         let program = format!("{}/bin/java", homes.next_back().unwrap_or_default());
         let words = list_command(&program, tool.version_argument, false);
         let found = self.listed(words, step).await?;
-        let fits =
-            |wanted: &WantedVersion| found.iter().any(|it| wanted.requirement.holds(&it.says));
+        let fits = |wanted: &WantedVersion| {
+            found
+                .iter()
+                .any(|it| wanted.requirement.is_met_by(&it.says))
+        };
         if let Some(other) = wanted.iter().find(|version| !fits(version)) {
             let says = found.first().map_or("no Java", |tool| tool.says.as_str());
             return Err(StepResult::error(format!(
@@ -138,11 +141,14 @@ impl StepRunner<'_> {
         if step.input("show-download-progress") == "true" {
             return;
         }
-        let mut known = step.env.iter().chain(&self.env);
+        let mut known = step.env.iter().chain(&self.variables.env);
         let known = known.find(|(name, _)| name == MAVEN_ARGUMENTS);
         let known = known.map_or("", |(_, value)| value.as_str());
         if let Some(arguments) = maven::quiet_arguments(known) {
-            set(&mut self.env, (MAVEN_ARGUMENTS.to_owned(), arguments));
+            set(
+                &mut self.variables.env,
+                (MAVEN_ARGUMENTS.to_owned(), arguments),
+            );
         }
     }
 

@@ -36,7 +36,7 @@ impl StepRunner<'_> {
     /// The limit as it is, no later than that of the step around it, and no more than a little
     /// after a cancellation.
     pub(super) fn in_time(&self, limit: Option<Duration>) -> Option<Duration> {
-        let rest = self.deadline.map(|deadline| {
+        let rest = self.current.deadline.map(|deadline| {
             let rest = deadline.saturating_duration_since(Instant::now());
             // None at all would be as long as it wants.
             rest.max(Duration::from_millis(1))
@@ -51,15 +51,16 @@ impl StepRunner<'_> {
 
     /// From now on what runs has no more than this; gives the deadline that was kept before.
     pub(super) fn start_limit(&mut self, limit: Option<Duration>) -> Option<Instant> {
-        let around = self.deadline;
+        let around = self.current.deadline;
         let own = limit.map(|limit| Instant::now() + limit);
-        self.deadline = around.into_iter().chain(own).min();
+        self.current.deadline = around.into_iter().chain(own).min();
         around
     }
 
     /// Whether the step around has no time left.
     pub(super) fn is_overdue(&self) -> bool {
-        self.deadline
+        self.current
+            .deadline
             .is_some_and(|deadline| deadline <= Instant::now())
     }
 }

@@ -25,7 +25,7 @@ impl StepRunner<'_> {
         };
         self.events.step_started(record.clone()).await;
         self.events.send(JobEvent::StepEnded(record)).await;
-        self.records.push(done);
+        self.progress.records.push(done);
     }
 
     /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
@@ -33,13 +33,15 @@ impl StepRunner<'_> {
     pub(super) async fn start_step(&mut self, name: &str) -> StepRecord {
         let name = truncate_name(&self.secrets.mask(name));
         let record = StepRecord {
-            number: self.number,
+            number: self.current.number,
             name: name.clone(),
             started_at: now_ms(),
             ..StepRecord::default()
         };
-        self.is_step_recorded = self.events.step_started(record.clone()).await;
-        self.log.line(self.number, LineKind::Group, &name).await;
+        self.current.is_recorded = self.events.step_started(record.clone()).await;
+        self.log
+            .line(self.current.number, LineKind::Group, &name)
+            .await;
         record
     }
 
@@ -64,9 +66,11 @@ impl StepRunner<'_> {
             } else {
                 LineKind::Error
             };
-            self.log.line(self.number, kind, reason).await;
+            self.log.line(self.current.number, kind, reason).await;
         }
-        self.log.line(self.number, LineKind::EndGroup, "").await;
+        self.log
+            .line(self.current.number, LineKind::EndGroup, "")
+            .await;
         record.ended_at = Some(now_ms());
         record.end = Some(result.end);
         record.forgiven = forgiven;
@@ -78,11 +82,14 @@ impl StepRunner<'_> {
             .summary
             .as_deref()
             .map(|summary| self.secrets.mask(summary));
-        self.records.push(DoneStep {
+        self.progress.records.push(DoneStep {
             run: self.request.run.clone(),
             record: StepRecord {
                 // Only a job that goes on from here says it again; a thousand steps may have one.
-                summary: record.summary.clone().filter(|_| self.request.snapshots),
+                summary: record
+                    .summary
+                    .clone()
+                    .filter(|_| self.request.retention.snapshots),
                 ..record.clone()
             },
         });

@@ -14,14 +14,11 @@ use runner_core::gateway::{GitAccess, basic_credentials, gh_variables, git_varia
 use runner_core::id_token::id_token_claims;
 use runner_core::job_folders::JobFolders;
 use runner_core::prepare;
-use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
-use tokio::time::Instant;
 use url::Url;
 
 use super::cancellation::{Cancellation, Cancelled, once_cancelled};
-use super::checked_out::CheckedOutTree;
-use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
+use super::checkpoint::Checkpoint;
 use super::container_state::JobContainers;
 use super::counters::Counters;
 use super::execute::{Process, ProcessExit, execute};
@@ -30,8 +27,10 @@ use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
+use super::runner_state::{CurrentStep, JobCheckouts, JobProgress};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
+use super::variables::JobVariables;
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
 use crate::kept::ResumedVm;
 
@@ -46,33 +45,15 @@ pub(crate) struct StepRunner<'a> {
     pub(super) machine: &'a Machine,
     pub(super) log: &'a LogWriter,
     pub(super) cancel: watch::Receiver<bool>,
-    /// Ends the step that this runner is for, where it runs beside others.
-    pub(super) cancel_step: Option<watch::Receiver<bool>>,
-    /// What runs now is not ended by the job's cancellation: it was decided on after it, or its
-    /// condition holds then too.
-    pub(super) outlives_cancel: bool,
-    /// The same of the actions around it.
-    pub(super) around_outlives: bool,
     pub(super) events: JobEvents,
     pub(super) secrets: JobSecrets,
-    /// Variables of the workflow, the job, and those that steps set.
-    pub(super) env: Vec<(String, String)>,
-    /// Directories that steps put before `PATH`, the last one first.
-    pub(super) path: Vec<String>,
-    /// What makes annotations of lines of output.
-    pub(super) matchers: ProblemMatchers,
-    /// Number of the step at the top level.
-    pub(super) number: u32,
+    pub(super) variables: JobVariables,
+    /// The step that runs.
+    pub(super) current: CurrentStep,
+    pub(super) checkouts: JobCheckouts,
+    pub(super) progress: JobProgress,
     /// What the job counts, steps beside each other together.
     pub(super) counters: Rc<Counters>,
-    /// What steps have checked out, the last one last.
-    pub(super) trees: Vec<CheckedOutTree>,
-    /// Folders of the machine with keys of checkouts.
-    pub(super) keys: Vec<String>,
-    /// What stands for the forge's token in the machine.
-    pub(super) forge_token: Option<String>,
-    /// git in the machine uses it, as a checkout leaves it there.
-    pub(super) keeps_token: bool,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// Its containers.
@@ -81,20 +62,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) shell: ShellStart,
     /// The job's way to its services, until it ends.
     pub(super) admission: Option<Rc<JobAdmission>>,
-    /// What it can go back to.
-    pub(super) checkpoints: Checkpoints,
-    /// The event's commit lies in the workspace from the start.
-    pub(super) has_commit: bool,
-    /// When the step that runs, or an action around it, has to be done.
-    pub(super) deadline: Option<Instant>,
-    /// How many steps it has, those of actions aside.
-    pub(super) planned_steps: usize,
     /// Its folders, as its steps see them.
     pub(super) folders: JobFolders,
-    /// The steps so far.
-    pub(super) records: Vec<DoneStep>,
-    /// That the step has begun is stored.
-    pub(super) is_step_recorded: bool,
 }
 
 /// Lets the job use the services, as long as it may take. `forge_token` stands for the forge's
@@ -118,7 +87,7 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
 /// Those of GitHub's machines where steps are a user of the machine, who may not write beside
 /// `/workspace`; in a container they are its own.
 fn folders(request: &JobRequest) -> JobFolders {
-    let user = request.machine.user.as_deref();
+    let user = request.placement.machine.user.as_deref();
     let is_user = user.is_some_and(|name| name != "root");
     match is_user && request.plan.jobs[request.job].job.container.is_none() {
         true => JobFolders::hosted(&request.event.repository),
@@ -130,7 +99,7 @@ fn folders(request: &JobRequest) -> JobFolders {
 pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     let permissions = &request.plan.jobs[request.job].permissions;
     let (event, facts) = (&request.event, &request.facts);
-    let clone_url = &request.checkouts.clone_url;
+    let clone_url = &request.source.checkouts.clone_url;
     let addresses = request
         .services
         .as_ref()
@@ -138,7 +107,7 @@ pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     ForgePermissions {
         addresses: addresses.unwrap_or_default(),
         repository: request.event.repository.clone(),
-        clone_url: request.checkouts.clone_url.clone(),
+        clone_url: request.source.checkouts.clone_url.clone(),
         merged: event
             .merged_pull()
             .map(|number| (number, event.sha.clone())),
@@ -185,35 +154,26 @@ impl<'a> StepRunner<'a> {
             machine,
             log,
             cancel,
-            cancel_step: None,
-            outlives_cancel: false,
-            around_outlives: true,
             events,
             secrets: log.secrets().clone(),
-            env: Vec::new(),
-            path: Vec::new(),
-            matchers: ProblemMatchers::default(),
-            number: 0,
+            variables: JobVariables::default(),
+            current: CurrentStep::default(),
+            checkouts: JobCheckouts::new(forge_token),
+            progress: JobProgress::default(),
             counters: Rc::default(),
-            trees: Vec::new(),
-            keys: Vec::new(),
-            forge_token,
-            keeps_token: true,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
             containers: JobContainers::default(),
             shell: ShellStart::default(),
             admission,
-            checkpoints: Checkpoints::default(),
-            has_commit: true,
-            deadline: None,
-            planned_steps: 0,
             folders: folders(request),
-            records: Vec::new(),
-            is_step_recorded: false,
         };
         if let Some(resumed) = resumed {
-            runner.checkpoints.taken.clone_from(&resumed.checkpoints);
+            runner
+                .progress
+                .checkpoints
+                .taken
+                .clone_from(&resumed.checkpoints);
         }
         for secret in runner.new_secrets() {
             runner.secrets.add(&secret);
@@ -238,27 +198,27 @@ impl<'a> StepRunner<'a> {
 
     /// Whether a process of this environment, or every one, is to have the token for git.
     pub(super) fn holds_token(&self, env: &BTreeMap<String, String>) -> bool {
-        let token = self.forge_token.as_deref();
+        let token = self.checkouts.forge_token.as_deref();
         let has = |token: &str| env.values().any(|text| text.contains(token));
-        self.keeps_token || token.is_some_and(has)
+        self.checkouts.keeps_token || token.is_some_and(has)
     }
 
     /// The variables by which git in the machine finds the gateway: for the steps of a job whose
     /// checkout keeps credentials; else for a process that has the token by itself.
     pub(super) fn git_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
-        let Some(token) = self.forge_token.as_deref() else {
+        let Some(token) = self.checkouts.forge_token.as_deref() else {
             return Vec::new();
         };
         if !self.holds_token(env) {
             return Vec::new();
         }
         // `gh` finds its repository by where git is led.
-        let is_led = self.keeps_token || env.contains_key("GH_CONFIG_DIR");
+        let is_led = self.checkouts.keeps_token || env.contains_key("GH_CONFIG_DIR");
         let (event, gateway) = (&self.request.event, git_address());
         let access = GitAccess {
             gateway: &gateway,
             repository: &event.repository,
-            clone_url: &self.request.checkouts.clone_url,
+            clone_url: &self.request.source.checkouts.clone_url,
             server_url: &self.request.facts.server_url,
             actor: &event.actor,
             token,
@@ -274,10 +234,10 @@ impl<'a> StepRunner<'a> {
         env: &BTreeMap<String, String>,
         directory: &str,
     ) -> Vec<(String, String)> {
-        let Some(token) = self.forge_token.as_deref() else {
+        let Some(token) = self.checkouts.forge_token.as_deref() else {
             return Vec::new();
         };
-        let clone_url = &self.request.checkouts.clone_url;
+        let clone_url = &self.request.source.checkouts.clone_url;
         let addresses = [clone_url, self.request.facts.server_url.as_str()];
         gh_variables(env, token, &addresses, directory)
     }
@@ -289,7 +249,7 @@ impl<'a> StepRunner<'a> {
 
     /// The forge's own addresses where the job's token counts.
     pub(super) fn machine_addresses(&self) -> Vec<Url> {
-        match &self.forge_token {
+        match &self.checkouts.forge_token {
             Some(_) => forge_permissions(self.request).addresses,
             None => Vec::new(),
         }
@@ -297,12 +257,12 @@ impl<'a> StepRunner<'a> {
 
     /// What it can go back to, for whoever keeps its VM.
     pub(super) fn take_checkpoints(&mut self) -> Vec<Checkpoint> {
-        std::mem::take(&mut self.checkpoints.taken)
+        std::mem::take(&mut self.progress.checkpoints.taken)
     }
 
     /// What a shell in the machine is to begin with.
     pub(super) fn shell_environment(&mut self) -> ShellEnvironment {
-        let with_secrets = self.request.kept.shows_secrets();
+        let with_secrets = self.request.retention.kept.shows_secrets();
         std::mem::take(&mut self.shell).environment(&self.secrets.snapshot(), with_secrets)
     }
 
@@ -314,16 +274,16 @@ impl<'a> StepRunner<'a> {
         contexts: &Contexts,
         holds: impl FnOnce(&Contexts) -> bool,
     ) {
-        self.outlives_cancel =
-            contexts.status().cancelled || self.around_outlives && holds(&once_cancelled(contexts));
+        self.current.outlives_cancel = contexts.status().cancelled
+            || self.current.around_outlives && holds(&once_cancelled(contexts));
     }
 
     /// What ends a process that begins now.
     pub(super) fn cancellation(&self) -> Cancellation {
         Cancellation {
             job: self.cancel.clone(),
-            own: self.cancel_step.clone(),
-            outlives: self.outlives_cancel,
+            own: self.current.cancel.clone(),
+            outlives: self.current.outlives_cancel,
         }
     }
 
@@ -375,7 +335,7 @@ impl<'a> StepRunner<'a> {
             self.folders.correct(&mut usual);
             contexts = prepare::with_env(&contexts, &usual);
         }
-        contexts = prepare::with_env(&contexts, &self.env);
+        contexts = prepare::with_env(&contexts, &self.variables.env);
         contexts = prepare::with_env(&contexts, &frame.env);
         contexts = prepare::with_env(&contexts, more);
         contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
@@ -434,7 +394,7 @@ impl<'a> StepRunner<'a> {
             cwd: WORKSPACE.to_owned(),
             env,
             limit: self.in_time(Some(COMMAND_TIMEOUT)),
-            step: self.number,
+            step: self.current.number,
             matchers: None,
         };
         let cancel = self.cancellation();

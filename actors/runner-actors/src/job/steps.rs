@@ -35,8 +35,8 @@ impl<'a> StepRunner<'a> {
         let PlannedWork::Steps(steps) = &planned.work else {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
-        self.planned_steps = steps.len();
-        self.has_commit = begins_with_commit(steps, request.workspace);
+        self.progress.planned_steps = steps.len();
+        self.checkouts.has_commit = begins_with_commit(steps, request.source.workspace);
         let mut frame = self.first_frame();
         let first = match resumed {
             Some(resumed) => match self.resume_job(resumed, steps, &mut frame).await {
@@ -54,7 +54,7 @@ impl<'a> StepRunner<'a> {
             if background.is_settled() {
                 self.checkpoint(place, step, &frame).await;
             }
-            self.number += 1;
+            self.current.number += 1;
             if step.background {
                 background.start(self, place, step, &frame);
                 continue;
@@ -83,7 +83,7 @@ impl<'a> StepRunner<'a> {
             return lost_job(lost);
         }
         // The end of a job is the same after a cancellation.
-        self.outlives_cancel = true;
+        self.current.outlives_cancel = true;
         self.remove_keys().await;
         self.show_services(&frame).await;
         let failure = self.node_actions.failure.take();
@@ -162,11 +162,11 @@ impl<'a> StepRunner<'a> {
     /// The commit's tree at the workspace, and the event.
     async fn fill_workspace(&self) -> Result<(), String> {
         let workspace = &self.folders.workspace;
-        if self.has_commit {
+        if self.checkouts.has_commit {
             let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
             let put = async {
                 let _transfer = self.machine.transfer().await;
-                let tar = tarball::of_directory(&self.request.checkout);
+                let tar = tarball::of_directory(&self.request.source.checkout);
                 let put = vmm.put_files(vm, workspace, tar, UPLOAD_TIMEOUT);
                 put.await.map_err(|error| {
                     format!("the commit's files could not be put into the VM: {error}")
@@ -194,7 +194,7 @@ impl<'a> StepRunner<'a> {
         let mut contexts = request.contexts.clone();
         let github = context::github(&request.event, &request.facts, Some(planned.id()));
         contexts.set(Context::Github, self.folders.in_context(github));
-        context::set_token(&mut contexts, self.forge_token.as_deref());
+        context::set_token(&mut contexts, self.checkouts.forge_token.as_deref());
         contexts.set(Context::Matrix, request.instance.matrix.clone());
         contexts.set(Context::Strategy, request.instance.strategy());
         let debug = context::is_step_debug(&contexts);
@@ -219,7 +219,9 @@ impl<'a> StepRunner<'a> {
             let contexts = self.contexts(frame, &[]);
             let values = prepare::env_values(env, &Scope::new(&contexts))
                 .map_err(|error| error.to_string())?;
-            values.into_iter().for_each(|pair| set(&mut self.env, pair));
+            values
+                .into_iter()
+                .for_each(|pair| set(&mut self.variables.env, pair));
         }
         Ok(())
     }
@@ -310,14 +312,14 @@ impl<'a> StepRunner<'a> {
         let forgiven = prepare::is_forgiven(template, &Scope::new(&contexts));
         if let Err(error) = &forgiven {
             let text = format!("{error}: the step has failed");
-            self.log.error(self.number, &text).await;
+            self.log.error(self.current.number, &text).await;
         }
         forgiven.unwrap_or(false)
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
         // A cancellation does not keep it from being decided on.
-        self.outlives_cancel = true;
+        self.current.outlives_cancel = true;
         let files = match self.file_hashes(step, frame).await {
             Ok(files) => files,
             Err(result) => return result,
@@ -379,10 +381,11 @@ impl<'a> StepRunner<'a> {
                 // The step itself is no work.
                 self.counters.uncount_step();
                 let around = self.start_limit(limit);
-                let outlives = std::mem::replace(&mut self.around_outlives, self.outlives_cancel);
+                let step = &mut self.current;
+                let outlives = std::mem::replace(&mut step.around_outlives, step.outlives_cancel);
                 let work = Box::pin(self.composite(action, frame, &scope, own, depth));
                 let result = work.await;
-                (self.deadline, self.around_outlives) = (around, outlives);
+                (self.current.deadline, self.current.around_outlives) = (around, outlives);
                 result
             }
             StepKind::Node(action) => self.node(step, action, frame, &hash).await,
@@ -428,7 +431,7 @@ impl<'a> StepRunner<'a> {
         };
         let work = Box::pin(self.native(*action, uses, step));
         let result = step_limit::run_within_limit(limit, work).await;
-        self.deadline = around;
+        self.current.deadline = around;
         result
     }
 
@@ -473,14 +476,14 @@ impl<'a> StepRunner<'a> {
             Ok(ready) => {
                 let place = (directory, limit);
                 let order = self.request;
-                let asks_forge = self.forge_token.is_some()
+                let asks_forge = self.checkouts.forge_token.is_some()
                     && !self.counts_at_forge()
                     && order.facts.is_of_forge()
                     && calls_api(&ready.script, &order.facts.server_url);
                 let result = self.script(step, frame, ready, own, place).await;
                 if asks_forge && result.end.outcome() == Conclusion::Failure {
                     self.log
-                        .line(self.number, LineKind::Warning, AT_OWN_ADDRESS)
+                        .line(self.current.number, LineKind::Warning, AT_OWN_ADDRESS)
                         .await;
                 }
                 result

@@ -75,7 +75,9 @@ impl StepRunner<'_> {
             "exit code {code}, and the job goes on: {}, and {SETTINGS_FILE} says `quarantine_forgives`",
             tests.counts.line()
         );
-        self.log.line(self.number, LineKind::Warning, &text).await;
+        self.log
+            .line(self.current.number, LineKind::Warning, &text)
+            .await;
         true
     }
 
@@ -106,7 +108,11 @@ impl StepRunner<'_> {
 
     async fn reports_since(&mut self, marker: &str) -> Option<JobReports> {
         let settings = &self.request.tests.settings;
-        let named = self.env.iter().find(|(name, _)| name == REPORTS_VARIABLE);
+        let named = self
+            .variables
+            .env
+            .iter()
+            .find(|(name, _)| name == REPORTS_VARIABLE);
         let named = named.map_or("", |(_, patterns)| patterns.as_str());
         let by_variable = named.lines().map(str::trim).filter(|line| !line.is_empty());
         let by_file = settings.reports.iter().map(String::as_str);

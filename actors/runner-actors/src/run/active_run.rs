@@ -24,7 +24,9 @@ use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
-use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
+use crate::job::{
+    JobEvent, JobEvents, JobPlacement, JobReport, JobRequest, JobSource, JobStores, VmRetention,
+};
 use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
@@ -128,7 +130,7 @@ impl ActiveRun {
                     instance,
                     groups,
                 } => {
-                    self.enter_call(ledger, (job, instance), groups);
+                    self.enqueue_call(ledger, (job, instance), groups);
                 }
                 Action::Leave { job, instance } => self.calls.release((job, instance)),
                 Action::Start { job, instance } => {
@@ -393,6 +395,22 @@ impl ActiveRun {
         contexts
     }
 
+    /// Where the files of the run's jobs come from.
+    fn source(&self, clone_url: &str) -> JobSource {
+        let settings = &self.services.settings;
+        JobSource {
+            checkout: self.checkout.clone(),
+            workspace: settings.workspace,
+            checkouts: CheckoutSource {
+                repositories: self.services.repositories.clone(),
+                permits: self.services.checkouts.clone(),
+                clone_url: clone_url.to_owned(),
+                folder: settings.data.join("checkouts"),
+                room_timeout: settings.vm_timeout,
+            },
+        }
+    }
+
     fn request(
         &self,
         ledger: &Ledger,
@@ -444,33 +462,31 @@ impl ActiveRun {
             event: Arc::clone(&self.planned.event),
             facts: self.facts(),
             secrets,
-            checkout: self.checkout.clone(),
-            workspace: settings.workspace,
-            checkouts: CheckoutSource {
-                repositories: self.services.repositories.clone(),
-                permits: self.services.checkouts.clone(),
-                clone_url: clone_url.clone(),
-                folder: settings.data.join("checkouts"),
-                room_timeout: settings.vm_timeout,
+            source: self.source(clone_url),
+            placement: JobPlacement {
+                machine,
+                hosted,
+                is_default,
+                vm_timeout: settings.vm_timeout,
+                hosts: jobs.hosts.clone(),
             },
-            machine,
-            hosted,
-            is_default,
             repository: ledger.record.repository.clone(),
-            vm_timeout: settings.vm_timeout,
-            actions: jobs.actions.clone(),
-            images: jobs.images.clone(),
-            artifacts: jobs.artifacts.clone(),
-            runs: RunFinder::new(&self.services.recorder.store),
-            caches: jobs.caches.clone(),
+            stores: JobStores {
+                actions: jobs.actions.clone(),
+                images: jobs.images.clone(),
+                artifacts: jobs.artifacts.clone(),
+                runs: RunFinder::new(&self.services.recorder.store),
+                caches: jobs.caches.clone(),
+            },
             services: settings.services.is_some().then(|| jobs.services.clone()),
-            hosts: jobs.hosts.clone(),
             admission: jobs.admission.clone(),
-            keep: settings.keep.failed || ledger.record.keep,
-            snapshots: settings.keep.snapshots || ledger.record.snapshots,
-            resume,
-            trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
-            kept: jobs.kept.clone(),
+            retention: VmRetention {
+                on_failure: settings.keep.failed || ledger.record.keep,
+                snapshots: settings.keep.snapshots || ledger.record.snapshots,
+                resume,
+                trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
+                kept: jobs.kept.clone(),
+            },
             tests: Arc::clone(&self.planned.tests),
             log_step_max: settings.log_step_max,
         }

@@ -34,7 +34,7 @@ impl StepRunner<'_> {
         if self.containers.services.is_empty() {
             return;
         }
-        self.number += 1;
+        self.current.number += 1;
         let record = self.start_step("Logs of services").await;
         let services = self.containers.services.iter();
         let services: Vec<_> = services
@@ -42,7 +42,7 @@ impl StepRunner<'_> {
             .collect();
         for (name, member) in services {
             let text = format!("service {name}:");
-            self.log.info(self.number, &text).await;
+            self.log.info(self.current.number, &text).await;
             self.show_logs(&member).await;
         }
         let result = StepResult::success(Vec::new());
@@ -70,11 +70,14 @@ impl StepRunner<'_> {
         own: &[(String, String)],
     ) -> ProcessExit {
         let mut env = self.containers.command_env();
-        let variables: BTreeMap<String, String> = self.env.iter().chain(own).cloned().collect();
-        let start = self.containers.start_of(&variables, WORKSPACE, &self.path);
+        let variables: BTreeMap<String, String> =
+            self.variables.env.iter().chain(own).cloned().collect();
+        let start = self
+            .containers
+            .start_of(&variables, WORKSPACE, &self.variables.path);
         env.extend(variables);
-        if !self.path.is_empty() {
-            let path = with_path(&self.path, env.get("PATH"));
+        if !self.variables.path.is_empty() {
+            let path = with_path(&self.variables.path, env.get("PATH"));
             env.insert("PATH".to_owned(), path);
         }
         match &start.container {

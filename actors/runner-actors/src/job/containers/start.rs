@@ -139,7 +139,13 @@ impl StepRunner<'_> {
         let beside = value(&planned.job.services).map_err(|it| format!("services: {it}"))?;
         let of_job = of_job.map(|value| container(&value)).transpose()?.flatten();
         // A runner of Forgejo has an image for each label: `docker:docker://node:22-bookworm`.
-        let of_label = self.request.machine.container.as_deref().map(Value::text);
+        let of_label = self
+            .request
+            .placement
+            .machine
+            .container
+            .as_deref()
+            .map(Value::text);
         let of_job = match (of_job, of_label) {
             (None, Some(image)) => container(&image)?,
             (of_job, _) => of_job,
@@ -155,7 +161,11 @@ impl StepRunner<'_> {
             images.push(name.parse().map_err(|error| format!("{error}"))?);
         }
         // What scripts are to have beside: `docker` of a script fetches nothing from the store.
-        let named = self.env.iter().find(|(name, _)| name == SCRIPT_IMAGES);
+        let named = self
+            .variables
+            .env
+            .iter()
+            .find(|(name, _)| name == SCRIPT_IMAGES);
         for name in named.iter().flat_map(|(_, names)| names.split_whitespace()) {
             images.push(
                 name.parse()
@@ -197,7 +207,7 @@ impl StepRunner<'_> {
 
     /// Fetches what is missing, where that is allowed, and puts all of it into the machine.
     async fn put_images(&mut self, wanted: &RequestedContainers) -> Result<(), String> {
-        let store = self.request.images.clone();
+        let store = self.request.stores.images.clone();
         for reference in &wanted.images {
             if store.find(reference).is_ok() || !store.allows(reference) {
                 continue;
@@ -268,7 +278,10 @@ impl StepRunner<'_> {
 
     /// Whether the job says which images its scripts are to have.
     fn names_script_images(&self) -> bool {
-        self.env.iter().any(|(name, _)| name == SCRIPT_IMAGES)
+        self.variables
+            .env
+            .iter()
+            .any(|(name, _)| name == SCRIPT_IMAGES)
     }
 
     /// The images that scripts name, as far as the runner has them or may fetch them. The others
@@ -277,7 +290,7 @@ impl StepRunner<'_> {
         let planned = &self.request.plan.jobs[self.request.job];
         let names = planned.script_images.iter();
         let named: Vec<ImageReference> = names.filter_map(|name| name.parse().ok()).collect();
-        let store = self.request.images.clone();
+        let store = self.request.stores.images.clone();
         let (there, missing): (Vec<_>, Vec<_>) = named
             .into_iter()
             .partition(|image| store.find(image).is_ok() || store.allows(image));

@@ -99,7 +99,7 @@ impl StepRunner<'_> {
                 let text = value.text(&inner);
                 let text =
                     text.map_err(|error| StepResult::error(format!("env {name}: {error}")))?;
-                let in_force = [&self.env[..], &frame.env[..]];
+                let in_force = [&self.variables.env[..], &frame.env[..]];
                 add_below(&mut input.own, in_force, (name.clone(), text));
             }
             let args = match &action.runs.args {
@@ -175,7 +175,9 @@ impl StepRunner<'_> {
         let words = launch.step(CONTAINER_WORKSPACE);
         // The step's own container has gone when somebody looks.
         let around = self.process_env(&input.owner, &directory, Vec::new());
-        let start = self.containers.start_of(&around, WORKSPACE, &self.path);
+        let start = self
+            .containers
+            .start_of(&around, WORKSPACE, &self.variables.path);
         let words = ["step"].into_iter().chain(words.iter().map(String::as_str));
         let process = StepProcess {
             argv: engine_command(words),
@@ -210,7 +212,7 @@ impl StepRunner<'_> {
         let folder = location.map(|location| location.path(&action.directory));
         let folder = folder.ok_or("an image by name has no Dockerfile")?;
         let text = format!("building the image of {}", action.uses);
-        self.log.info(self.number, &text).await;
+        self.log.info(self.current.number, &text).await;
         let path = format!("{folder}/{file}");
         // What it copies lies beside it, wherever the action is, as on GitHub.
         let context = path.rsplit_once('/').map_or(".", |(context, _)| context);
