@@ -61,7 +61,7 @@ table! {
         /// listen address
         "listen" (variable "LISTEN", flag "--listen") = set(TextKind::STRING) => listen;
         /// where state is kept
-        "data_dir" (shown "beside the program") = opt(FILE_PATH) => data;
+        "data_dir" (documented_default "beside the program") = opt(FILE_PATH) => data;
         /// how it runs
         "mode" = choice("mode", MODES) => mode;
         /// what waits

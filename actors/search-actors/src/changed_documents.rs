@@ -61,11 +61,11 @@ mod tests {
     #[test]
     fn i16_the_title_before_the_first_change_is_kept_until_it_is_taken() {
         let mut changed = ChangedDocuments::default();
-        changed.note("a", || Some("first".to_owned()));
-        changed.note("a", || unreachable!("it is known"));
+        changed.record("a", || Some("first".to_owned()));
+        changed.record("a", || unreachable!("it is known"));
         let mut later = ChangedDocuments::default();
-        later.note("a", || Some("second".to_owned()));
-        later.note("b", || None);
+        later.record("a", || Some("second".to_owned()));
+        later.record("b", || None);
         changed.merge(later);
         let expected = [("a", Some("first")), ("b", None)];
         let expected = expected.map(|(key, title)| (key.to_owned(), title.map(str::to_owned)));
@@ -77,14 +77,14 @@ mod tests {
     fn i16_too_many_changes_are_all() {
         let mut changed = ChangedDocuments::default();
         for number in 0..MAX_CHANGED {
-            changed.note(&number.to_string(), || None);
+            changed.record(&number.to_string(), || None);
         }
         assert!(matches!(&changed, ChangedDocuments::Keys(keys) if keys.len() == MAX_CHANGED));
-        changed.note("0", || None);
+        changed.record("0", || None);
         assert_ne!(changed, ChangedDocuments::All, "it was known");
-        changed.note("another", || None);
+        changed.record("another", || None);
         assert_eq!(changed, ChangedDocuments::All);
-        changed.note("one more", || unreachable!("nobody asks"));
+        changed.record("one more", || unreachable!("nobody asks"));
         let mut before = ChangedDocuments::default();
         before.merge(changed);
         assert_eq!(before.take(), ChangedDocuments::All);

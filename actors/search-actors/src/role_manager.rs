@@ -278,7 +278,7 @@ mod tests {
         let started = changes.start.into_iter();
         let mut running: BTreeMap<_, _> =
             started.map(|handle| (handle.id.clone(), handle)).collect();
-        let after = before.after(&roles("BM25", &["stays", "comes"]));
+        let after = before.updated(&roles("BM25", &["stays", "comes"]));
         let changes = IndexerChanges::between(&running, after.handles());
         assert_eq!(names(&changes.start), ["comes"]);
         assert_eq!(names(&changes.stop), ["goes"]);
@@ -286,7 +286,7 @@ mod tests {
 
         // Concepts are learnt now: the indexer has other settings.
         running.retain(|_, handle| handle.haystack.name == "stays");
-        let changed = after.after(&roles("ServiceGraph", &["stays"]));
+        let changed = after.updated(&roles("ServiceGraph", &["stays"]));
         let changes = IndexerChanges::between(&running, changed.handles());
         assert_eq!(names(&changes.replace), ["stays"]);
         assert_eq!(names(&changes.stop), ["stays"]);

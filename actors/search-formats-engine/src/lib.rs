@@ -16,8 +16,8 @@
 //!   and depth are bounded.
 //! - **Nothing is followed.** No entity, link, image, macro or attachment leads to another file or
 //!   address.
-//! - **The bytes decide nothing.** The caller names the format ([`Format::from_name`] knows the usual
-//!   endings).
+//! - **The bytes decide nothing.** The caller names the format ([`Format::from_name`] knows the
+//!   usual endings).
 
 mod archive;
 mod child;

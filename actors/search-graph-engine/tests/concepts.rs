@@ -149,7 +149,7 @@ proptest! {
         }
         let mut fresh = ConceptGraph::default();
         for (key, tags) in &last {
-            fresh.put(&key.to_string(), &contribution(tags));
+            fresh.insert(&key.to_string(), &contribution(tags));
         }
         prop_assert_eq!(bytes_of(&graph), bytes_of(&fresh));
         prop_assert_eq!(graph.overview(100), fresh.overview(100));

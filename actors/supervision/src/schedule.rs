@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickDecision {
-    /// Run the tick, and tell the schedule when it has [record_end](TickSchedule::ended).
+    /// Run the tick, and tell the schedule when it has [ended](TickSchedule::record_end).
     Run,
     /// Ask again after this time, or when somebody wakes the tick. Never more than the interval.
     Wait(Duration),

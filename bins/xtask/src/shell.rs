@@ -280,7 +280,7 @@ mod tests {
             .args(["doc", "a b", "it's"])
             .env("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(
-            shown(&command),
+            display(&command),
             r"RUSTDOCFLAGS='-D warnings' cargo doc 'a b' 'it'\''s'"
         );
     }

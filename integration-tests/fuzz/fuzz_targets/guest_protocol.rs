@@ -27,7 +27,7 @@ fn frames(bytes: &[u8], step: usize) -> (Vec<(u8, u32, Vec<u8>)>, bool) {
 }
 
 /// The one frame in `bytes`.
-fn whole(bytes: &[u8], act: impl FnOnce(RawFrame<'_>)) {
+fn read_frame(bytes: &[u8], act: impl FnOnce(RawFrame<'_>)) {
     let mut decoder = FrameDecoder::default();
     decoder.feed(bytes);
     act(decoder
@@ -40,14 +40,14 @@ fn check(frame: RawFrame<'_>) {
     if let Ok(message) = decode_to_guest(frame) {
         let mut bytes = Vec::new();
         encode_to_guest(frame.channel, &message, &mut bytes).expect("it came in a frame");
-        whole(&bytes, |again| {
+        read_frame(&bytes, |again| {
             assert_eq!(decode_to_guest(again).as_ref(), Ok(&message))
         });
     }
     if let Ok(message) = decode_to_host(frame) {
         let mut bytes = Vec::new();
         encode_to_host(frame.channel, &message, &mut bytes).expect("it came in a frame");
-        whole(&bytes, |again| {
+        read_frame(&bytes, |again| {
             assert_eq!(decode_to_host(again).as_ref(), Ok(&message))
         });
     }

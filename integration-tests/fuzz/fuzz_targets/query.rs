@@ -39,7 +39,7 @@ fuzz_target!(|text: &str| {
         }
     }
     if let Some(condition) = parsed.condition() {
-        let open = condition.holds(&mut |_| Ok::<_, ()>(MatchState::Undecided));
+        let open = condition.evaluate(&mut |_| Ok::<_, ()>(MatchState::Undecided));
         assert!(open.is_ok());
     }
     for word in parsed.words() {

@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn entity_tags_are_read() {
-        let of = |text: &'static str| tags([HeaderValue::from_static(text)].iter()).unwrap();
-        assert!(config_state("*").any);
-        assert_eq!(config_state("\"a\", \"b\"").versions, ["a", "b"]);
-        assert!(config_state("W/\"a\"").versions.is_empty());
+        let parsed = |text: &'static str| tags([HeaderValue::from_static(text)].iter()).unwrap();
+        assert!(parsed("*").any);
+        assert_eq!(parsed("\"a\", \"b\"").versions, ["a", "b"]);
+        assert!(parsed("W/\"a\"").versions.is_empty());
         assert!(tags([].iter()).is_none());
     }
 }

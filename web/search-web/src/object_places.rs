@@ -163,7 +163,7 @@ mod tests {
             ];
             let environment = Environment::from_iter(variables.iter().chain(further).copied());
             let settings = parse_environment(&ServerFlags::default(), &environment, Os::Linux);
-            snapshot_place(&settings.expect("they are right")).map(|place| place.shown())
+            snapshot_place(&settings.expect("they are right")).map(|place| place.describe())
         };
         let at = |url| ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", url);
         let allowed = ("SERVICE_PROFILE_OBJSTORE_ALLOW_HTTP", "true");

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! What is guaranteed:
-//! - **Deadlines.** [`HttpClient::call`] ends within [`Request::with_deadline`], whatever the peer does:
-//!   look-up, connection, head and body count together. [`HttpClient::open`] keeps it for the head;
-//!   after that each chunk has [`HttpOptions::idle`].
+//! - **Deadlines.** [`HttpClient::call`] ends within [`Request::with_deadline`], whatever the
+//!   peer does: look-up, connection, head and body count together. [`HttpClient::open`] keeps it
+//!   for the head; after that each chunk has [`HttpOptions::idle`].
 //! - **Bounds.** At most [`Request::with_max_body`] bytes of a body are held, counted after
 //!   decompression, whatever `Content-Length` said. `gzip` is asked for and undone here.
 //! - **Whole bodies.** A body that ends before its `Content-Length`, or before its last chunk, is

@@ -24,11 +24,13 @@ pub enum Redirects {
 pub struct HttpOptions {
     /// Longest time for look-up, connection and TLS handshake.
     pub connect: Duration,
-    /// Longest time for a whole call; [`Request::with_deadline`](crate::http::Request::within) overrides.
+    /// Longest time for a whole call;
+    /// [`Request::with_deadline`](crate::http::Request::with_deadline) overrides.
     pub deadline: Duration,
     /// Longest time between two chunks of a stream.
     pub idle: Duration,
-    /// Largest body in bytes; [`Request::with_max_body`](crate::http::Request::at_most) overrides.
+    /// Largest body in bytes;
+    /// [`Request::with_max_body`](crate::http::Request::with_max_body) overrides.
     pub max_body: usize,
     /// Which redirects are followed.
     pub redirects: Redirects,

@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
     answer: oneshot::Sender<Result<HttpResponse, StoreError>>,
 }
 
-/// The other end of [`carry`]; connections belong to one thread.
+/// The other end of [`run_exchanges`]; connections belong to one thread.
 #[derive(Clone)]
 pub(crate) struct HttpBridge(pub(crate) mpsc::UnboundedSender<Exchange>);
 

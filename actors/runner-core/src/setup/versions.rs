@@ -271,7 +271,7 @@ mod tests {
         ] {
             let found = VersionRequirement::parse("node", wanted)
                 .unwrap()
-                .holds(output);
+                .is_met_by(output);
             assert_eq!(found, holds, "{wanted} {output}");
         }
         for (wanted, output, holds) in [
@@ -286,7 +286,7 @@ mod tests {
         ] {
             let found = VersionRequirement::parse("rustc", wanted)
                 .unwrap()
-                .holds(output);
+                .is_met_by(output);
             assert_eq!(found, holds, "{wanted} {output}");
         }
     }
@@ -313,7 +313,7 @@ mod tests {
             ("deno", "v1.x", "deno 1.40.2 (release)", true),
         ] {
             let found = VersionRequirement::parse(tool, wanted).unwrap();
-            assert_eq!(found.holds(output), holds, "{tool} {wanted} {output}");
+            assert_eq!(found.is_met_by(output), holds, "{tool} {wanted} {output}");
         }
         for (tool, text, moves, is_narrow) in [
             ("node", "18", false, true),

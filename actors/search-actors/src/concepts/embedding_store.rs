@@ -368,9 +368,12 @@ mod tests {
             } else {
                 Lack::Passages
             };
-            assert_eq!(loaded(&saved).lacks(hash), lack);
+            assert_eq!(loaded(&saved).missing_part(hash), lack);
         }
-        assert_eq!((store.complete_count(), loaded(&saved).whole()), (59, 59));
+        assert_eq!(
+            (store.complete_count(), loaded(&saved).complete_count()),
+            (59, 59)
+        );
         // What is gone goes from the files when it is much.
         let stays: Vec<ContentHash> = (55..60).map(hash).collect();
         assert_eq!(store.retain(&stays.iter().collect()), 55);
@@ -382,7 +385,7 @@ mod tests {
         other.load(&saved, &[8; 32]);
         assert!(other.has_others && other.count() == 0);
         other.width = 2;
-        other.put(made(1, ContentKind::Prose, 1));
+        other.insert(made(1, ContentKind::Prose, 1));
         other.save_as(&saved, &[8; 32]).expect("room");
         assert_eq!((files().len(), loaded(&saved).count()), (1, 0));
     }

@@ -134,14 +134,14 @@ mod tests {
         let thesaurus = Thesaurus::default();
         let known: KnownDocuments = [("a/ä.md", [7; 16]), ("b", [9; 16])].into_iter().collect();
         saved.save_known(&known, &thesaurus).expect("saved");
-        assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[7; 16]));
-        assert_eq!(saved.known(&thesaurus), (known, true));
+        assert!(known.contains("b", &[9; 16]) && !known.contains("b", &[7; 16]));
+        assert_eq!(saved.load_known(&thesaurus), (known, true));
         let path = saved.path("manifest");
         let bytes = fs::read(&path).expect("a file");
         for cut in [0, 8, 39, bytes.len() - 1] {
             fs::write(&path, &bytes[..cut]).expect("written");
             assert_eq!(
-                saved.known(&thesaurus),
+                saved.load_known(&thesaurus),
                 (KnownDocuments::default(), false),
                 "{cut}"
             );
@@ -149,6 +149,6 @@ mod tests {
         let mut altered = bytes;
         altered[50] ^= 1;
         fs::write(&path, altered).expect("written");
-        assert!(saved.known(&thesaurus).0.is_empty());
+        assert!(saved.load_known(&thesaurus).0.is_empty());
     }
 }

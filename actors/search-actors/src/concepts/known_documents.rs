@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(known, expected);
         let rows: Vec<_> = known.rows().collect();
         assert!(rows.len() == 3 && rows.is_sorted(), "{rows:?}");
-        assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[2; 16]));
+        assert!(known.contains("b", &[9; 16]) && !known.contains("b", &[2; 16]));
         assert!(!known.contains_hashed(key_hash("a")) && known.contains_hashed(key_hash("d")));
         let mut met = MetDocuments::default();
         for key in ["b", "new", "c"] {

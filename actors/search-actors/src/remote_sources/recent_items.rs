@@ -41,9 +41,9 @@ mod tests {
             ..Item::default()
         };
         for key in 0..=MAX_ITEMS {
-            recent.put(&item(key, "old"));
+            recent.insert(&item(key, "old"));
         }
-        recent.put(&item(1, "new"));
+        recent.insert(&item(1, "new"));
         assert!(recent.get("0").is_none());
         assert_eq!(
             recent.get("1").map(|item| item.title.clone()).as_deref(),

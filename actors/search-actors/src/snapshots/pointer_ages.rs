@@ -74,7 +74,7 @@ mod tests {
     fn i18_what_nobody_publishes_any_more_is_said_and_why() {
         let mut attendance = PointerAges::default();
         let at = Duration::from_secs;
-        attendance.note("1-of-1", at(0));
+        attendance.record("1-of-1", at(0));
         assert_eq!(attendance.stale_reason(at(59), Vec::new), None);
         let trouble = attendance
             .stale_reason(at(60), Vec::new)
@@ -85,7 +85,7 @@ mod tests {
         let trouble = attendance.stale_reason(at(121), split).expect("still");
         assert!(trouble.contains("1-of-2, 2-of-2"), "{trouble}");
         assert!(trouble.contains("SERVICE_INDEX_PARTS"), "{trouble}");
-        attendance.note("1-of-1", at(122));
+        attendance.record("1-of-1", at(122));
         assert_eq!(attendance.stale_reason(at(123), Vec::new), None);
     }
 }

@@ -260,7 +260,7 @@ mod tests {
             (false, 51, 52, None),
             (true, 54, 59, None),
         ] {
-            let noted = unrenewed.note(fails, (at(began), at(ended)));
+            let noted = unrenewed.record(fails, (at(began), at(ended)));
             assert_eq!(noted, shown, "at {ended} s");
         }
     }

@@ -12,7 +12,7 @@ use super::{Peer, haystack, source};
 
 /// The source, asked at the peer's address where the configuration has none.
 fn at(haystack: &Haystack, peer: &Peer) -> RemoteSource {
-    source(haystack).at(&peer.address)
+    source(haystack).with_base(&peer.address)
 }
 
 fn gzipped(body: &str) -> HttpResponse {

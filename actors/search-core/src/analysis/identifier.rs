@@ -135,7 +135,7 @@ fn splits_digits(piece: &str, sorts: impl Iterator<Item = Sort>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::parts;
+    use super::push_parts;
 
     fn split(word: &str) -> Vec<&str> {
         let mut ranges = Vec::new();

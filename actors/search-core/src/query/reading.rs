@@ -166,7 +166,7 @@ fn mentions_asker(line: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{asks_how, asks_how_it_works, is_order};
+    use super::{is_how_it_works, is_how_to, is_order};
 
     #[test]
     fn i16_how_something_works_is_another_question() {

@@ -103,7 +103,7 @@ mod tests {
                 .collect();
             assert_eq!(holders.len(), 1, "{key}");
             sizes[holders[0]] += 1;
-            assert!(SourcePart::WHOLE.holds(&key));
+            assert!(SourcePart::WHOLE.contains(&key));
         }
         assert!(
             sizes.iter().all(|size| (900..1_100).contains(size)),

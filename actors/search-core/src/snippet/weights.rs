@@ -55,6 +55,6 @@ mod tests {
         assert!(weights.total(0b1110) > weights.total(0b110));
         // A prefix has no rarity of its own.
         assert!((weights.total(1 << 9) - 10.0 / 3.0).abs() < 1e-6);
-        assert!((TermWeights::default().of(0b1011) - 3.0).abs() < f32::EPSILON);
+        assert!((TermWeights::default().total(0b1011) - 3.0).abs() < f32::EPSILON);
     }
 }

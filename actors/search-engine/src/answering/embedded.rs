@@ -254,7 +254,7 @@ impl ModelView<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENOUGH_READ, share_read};
+    use super::{ENOUGH_READ, read_fraction};
 
     #[test]
     fn i16_a_model_ranks_code_that_it_has_read() {

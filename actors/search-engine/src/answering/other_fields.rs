@@ -63,7 +63,7 @@ pub(super) fn foreign_field_hint(word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_other_engine;
+    use super::foreign_field_hint;
 
     #[test]
     fn i16_fields_of_other_engines_are_told_what_to_write() {

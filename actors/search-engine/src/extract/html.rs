@@ -30,7 +30,7 @@ pub(super) fn parse_parts(page: &str) -> TextParts {
     reader.finish()
 }
 
-/// The text of a page as [`parts`] gives it, without the rest: what verifies phrases and
+/// The text of a page as [`parse_parts`] gives it, without the rest: what verifies phrases and
 /// expressions reads thousands of pages for one search.
 pub(super) fn body(page: &str) -> String {
     match body_with(page, WordPiece::ANY) {

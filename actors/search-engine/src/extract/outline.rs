@@ -152,13 +152,13 @@ mod tests {
                     ** Second\n*bold* is no heading\n";
         let parts = outline_for_key("a/n32.ORG")
             .expect("org")
-            .parts(text.to_owned());
+            .parse_parts(text.to_owned());
         assert_eq!(parts.title, "Reading list");
         assert_eq!(parts.tags, ["home", "books", "logic"]);
         assert_eq!(parts.headings, ["Gödel, Escher, Bach", "Second"]);
         assert_eq!(parts.written, Some(1_795_219_200));
         assert_eq!(parts.body, text);
-        let untitled = Outline::Org.parts("* First\n* Next\n".to_owned());
+        let untitled = Outline::Org.parse_parts("* First\n* Next\n".to_owned());
         assert_eq!(
             (untitled.title.as_str(), untitled.title_is_heading),
             ("First", true)
@@ -171,7 +171,7 @@ mod tests {
         let text = "= The manual\n:keywords: a, b c\n\n== First\n====\nx == y\n";
         let parts = outline_for_key("n57.adoc")
             .expect("AsciiDoc")
-            .parts(text.to_owned());
+            .parse_parts(text.to_owned());
         assert_eq!(parts.title, "The manual");
         assert_eq!(
             (parts.headings, parts.tags),

@@ -22,7 +22,7 @@ pub(super) fn is_redirect(page: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::leads_on;
+    use super::is_redirect;
 
     #[test]
     fn i16_pages_that_lead_on_at_once_are_told() {

@@ -230,13 +230,13 @@ mod tests {
                 })
             }).expect("nothing fails");
             for document in 0..DOCUMENTS {
-                let open = condition.holds(&mut |leaf| -> Result<MatchState, ()> { Ok(match leaf {
+                let open = condition.evaluate(&mut |leaf| -> Result<MatchState, ()> { Ok(match leaf {
                     Condition::Word(number) => has(0, *number, document).into(),
                     Condition::Phrase(number) if has(1, *number, document) => MatchState::Undecided,
                     _ => MatchState::No,
                 }) }).expect("nothing fails");
                 // A set cannot see that both sides of `x or not x` are the same text; nor can
-                // `holds`.
+                // `evaluate`.
                 prop_assert_eq!(found.state(document), open, "{:?} {}", condition, document);
             }
         }

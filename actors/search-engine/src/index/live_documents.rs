@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
     use search_core::document::ExtractedDocument;
 
-    use super::{FieldNormReader, count, double_middle, frequency};
+    use super::{FieldNormReader, count_live, double_middle, frequency};
     use crate::index::bitmap::Bitmap;
     use crate::index::snapshot::{IndexSnapshot, find_term};
     use crate::index::{Durability, FileState, IndexOptions, SourceIndex};

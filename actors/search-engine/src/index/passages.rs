@@ -203,7 +203,7 @@ fn best_index(scores: &[f32]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{add_term, best, best_together};
+    use super::{add_term, best_index, best_together};
 
     #[test]
     fn i16_words_count_by_the_passages_they_stand_in() {

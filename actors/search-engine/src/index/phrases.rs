@@ -282,7 +282,7 @@ fn retain_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{keep_common, keep_near};
+    use super::{retain_common, retain_near};
 
     proptest! {
         #[test]

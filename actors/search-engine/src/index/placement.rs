@@ -167,7 +167,7 @@ mod tests {
     use search_core::document::ContentKind;
     use search_core::query::{SearchRequest, parse};
 
-    use super::{DocumentRecord, Placer, Scope, of_neighbours, of_size};
+    use super::{DocumentRecord, Placer, Scope, neighbour_scores, size_score};
 
     fn code(key: &str) -> DocumentRecord {
         DocumentRecord {

@@ -129,7 +129,7 @@ pub(super) fn record_bytes(document: &[u8], field: Field) -> Option<&[u8]> {
 mod tests {
     use tantivy::schema::Field;
 
-    use super::of_document;
+    use super::record_bytes;
 
     #[test]
     fn i16_a_stored_record_is_told_from_other_documents() {

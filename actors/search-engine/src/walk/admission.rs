@@ -51,7 +51,7 @@ pub(crate) struct TrackedChanges {
 
 impl Admission {
     /// With what git tracks in the work tree that the root lies in; others are
-    /// [entered](Self::enter) as they are met.
+    /// [entered](Self::load_tracked) as they are met.
     pub(crate) fn new(root: &RootDirectory) -> Self {
         Self::from_rules(root, &super::rules::walk_rules(root))
     }

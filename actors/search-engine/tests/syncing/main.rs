@@ -228,8 +228,8 @@ fn what_cannot_be_indexed_is_counted_and_leaves_the_index() {
     write(folder.path(), "new.png", b"\x89PNG\r\n\x1a\n");
     let report = synchronize(folder.path(), &mut index);
     assert_eq!(index.keys(), ["text"]);
-    assert_eq!(report.skipped.of(SkipReason::Binary), 2);
-    assert_eq!(report.skipped.of(SkipReason::Empty), 1);
+    assert_eq!(report.skipped.get(SkipReason::Binary), 2);
+    assert_eq!(report.skipped.get(SkipReason::Empty), 1);
     assert_eq!(report.removed, 2);
 }
 
@@ -248,7 +248,7 @@ fn a_file_that_vanishes_after_the_walk_is_no_error() {
     assert_eq!(index.keys(), ["a", "c"]);
     assert_eq!(
         (
-            report.skipped.of(SkipReason::Vanished),
+            report.skipped.get(SkipReason::Vanished),
             report.progress.done
         ),
         (1, 3)

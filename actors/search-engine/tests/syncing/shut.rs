@@ -77,7 +77,7 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
         assert!(plan.remove.is_empty());
         let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
         assert_eq!((report.removed, report.put), (0, 0));
-        assert_eq!(report.skipped.of(SkipReason::Unreadable), 1);
+        assert_eq!(report.skipped.get(SkipReason::Unreadable), 1);
         assert_eq!(report.left_out[0].key, "shut.md");
         assert_eq!(index.documents["shut.md"].0.body, "one\n");
     }
@@ -114,7 +114,7 @@ fn i16_a_file_whose_reading_fails_stays_as_it_was_and_what_was_seen_of_one_count
         let (walk, shut) = (walk_options(), Shut(root.clone(), "a.md", reason));
         let plan = Plan::compare(index.known(), walk_all(&root, &walk));
         let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
-        assert_eq!(report.skipped.of(reason), 1);
+        assert_eq!(report.skipped.get(reason), 1);
         assert_eq!(index.documents.contains_key("a.md"), stays, "{reason}");
         // It is read as soon as it can be.
         let report = synchronize(folder.path(), &mut index);

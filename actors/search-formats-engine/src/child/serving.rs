@@ -57,7 +57,7 @@ fn converse(socket: &UnixStream) -> std::io::Result<()> {
 }
 
 /// [`serve`], when `arguments` (with the program's name first) say that a process started by
-/// [`Program::running_program`](super::Program::own) is what this is; `None` in any other process.
+/// [`running_program`](super::Program::running_program) is what this is; `None` elsewhere.
 pub fn serve_if_asked(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Option<std::io::Result<()>> {

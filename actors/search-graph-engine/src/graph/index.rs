@@ -95,7 +95,7 @@ impl GraphIndex {
         self.extractor.contribution(facts)
     }
 
-    /// As [`insert`](Self::put), with what was made of the document.
+    /// As [`insert`](Self::insert), with what was made of the document.
     pub fn put_contribution(&self, key: &str, contribution: &Contribution) {
         let mut graph = self.graph.write();
         let is_full = graph.document_count() >= self.limit.documents.load(Ordering::Relaxed);

@@ -68,7 +68,7 @@ impl Learner {
     }
 
     /// Begins with what an earlier job learnt ([`save_model`](Self::save_model)): for a corpus that
-    /// changed a little. Words that are new begin as in [`begin`](Self::begin).
+    /// changed a little. Words that are new begin as in [`new`](Self::new).
     ///
     /// # Errors
     /// The model cannot be read.
@@ -230,7 +230,7 @@ impl Learner {
             .map_err(LearningError::State)
     }
 
-    /// Writes what was learnt, for [`begin_from_model`](Self::begin_from_model).
+    /// Writes what was learnt, for [`from_model`](Self::from_model).
     ///
     /// # Errors
     /// The output refuses.

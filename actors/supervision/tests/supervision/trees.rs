@@ -440,7 +440,7 @@ fn whoever_ends_with_a_tree_hears_of_the_shutdown_and_of_a_tree_that_gave_up() {
         });
         stop.send(()).expect("somebody waits");
         ended.await;
-        actors.end().await.expect("it was asked to stop");
+        actors.shut_down().await.expect("it was asked to stop");
         assert_eq!(journal.entries(), ["a started", "a stopped"]);
 
         let child = puppet("b", &Journal::default());
@@ -450,7 +450,10 @@ fn whoever_ends_with_a_tree_hears_of_the_shutdown_and_of_a_tree_that_gave_up() {
         reference.ready().await;
         reference.tell(Panic("planned")).expect("it runs");
         ended.await;
-        let verdict = actors.end().await.expect_err("nobody asked it to stop");
+        let verdict = actors
+            .shut_down()
+            .await
+            .expect_err("nobody asked it to stop");
         assert!(verdict.is_failure(), "{verdict}");
     });
 }

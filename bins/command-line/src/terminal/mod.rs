@@ -3,7 +3,7 @@
 //! visible.
 //!
 //! ```text
-//! Screen::enter ─▶ draw … draw ─▶ drop │ panic │ signal ─▶ the terminal as it was
+//! Screen::open  ─▶ draw … draw ─▶ drop │ panic │ signal ─▶ the terminal as it was
 //! InputReader ──▶ Event ─▶ the program's own update
 //! ```
 

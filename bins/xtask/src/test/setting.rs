@@ -92,9 +92,11 @@ pub(super) fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -
         (true, None) => {
             StepResult::Failed("it ended well, but without its closing line".to_owned())
         }
-        (false, _) => {
-            StepResult::Failed(format!("`{}`: {}", shell::display(command), finished.status))
-        }
+        (false, _) => StepResult::Failed(format!(
+            "`{}`: {}",
+            shell::display(command),
+            finished.status
+        )),
     };
     Ok((counts.unwrap_or_default(), outcome))
 }

@@ -118,7 +118,7 @@ proptest! {
         prop_assume!(finder.needles.is_some());
         let hits = finder.hits(&text);
         let mut all = Vec::new();
-        let _ = finder.find_wide(&text, 0..text.len(), WideWords::ALL, &mut gather(&mut all));
+        let _ = finder.find_wide(&text, 0..text.len(), WideWords::ALL, &mut collect_into(&mut all));
         for hit in all {
             let is_met = hits.iter().any(|one| one.start < hit.end && hit.start < one.end);
             prop_assert!(is_met, "{} of {text}", &text[hit.start..hit.end]);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_page_is_its_title_headings_and_main_text() {
-    let found = parts(
+    let found = parse_parts(
         "<!DOCTYPE html><html><head><title>Vec in std &amp; co</title><meta name=\"keywords\" content=\"a, b\">\
          <style>p{}</style></head><body><nav><a>Menu</a></nav><p>outside</p><main><h1>Struct <wbr>Vec<a class=\"anchor\">§</a></h1>\
          <p>A contiguous\n  growable <b>arr</b>ay.</p><h2>Exa<wbr>mples</h2><pre>let v =\n  1;</pre><script>x()</script></main><p>footer</p>",
@@ -20,7 +20,7 @@ fn a_page_is_its_title_headings_and_main_text() {
 
 #[test]
 fn a_sphinx_page_loses_its_sidebar_and_permalinks() {
-    let found = parts(
+    let found = parse_parts(
         "<title>json — Python</title><div class=\"related\" role=\"navigation\"><ul><li>index</li></ul></div>\
          <div class=\"body\" role=\"main\"><div><h1>json<a class=\"headerlink\" href=\"#x\">¶</a></h1><p>Text</p></div></div>\
          <div class=\"sphinxsidebar\">side</div>",
@@ -31,20 +31,21 @@ fn a_sphinx_page_loses_its_sidebar_and_permalinks() {
 
 #[test]
 fn a_page_without_marks_counts_as_a_whole() {
-    let found = parts("<H1>T&eacute;a</H1><P>one<P>two<br>three <table><tr><td>a<td>b</table>");
+    let found =
+        parse_parts("<H1>T&eacute;a</H1><P>one<P>two<br>three <table><tr><td>a<td>b</table>");
     assert_eq!(found.title, "Téa");
     assert_eq!(found.body, "Téa\none\ntwo\nthree\na b\n");
 }
 
 #[test]
 fn nested_elements_of_a_dropped_one_stay_dropped() {
-    assert_eq!(parts("<div hidden>a<div>b</div>c</div>d").body, "d");
-    assert_eq!(parts("<nav>a<main>b</main>c").body, "b\n");
+    assert_eq!(parse_parts("<div hidden>a<div>b</div>c</div>d").body, "d");
+    assert_eq!(parse_parts("<nav>a<main>b</main>c").body, "b\n");
 }
 
 #[test]
 fn s05_markup_in_text_stays_text() {
-    let found = parts(
+    let found = parse_parts(
         "<title>&lt;script&gt;alert(1)&lt;/script&gt;</title><p>&lt;img src=x onerror=alert(1)&gt;<script>evil()</script>",
     );
     assert_eq!(found.title, "<script>alert(1)</script>");
@@ -62,7 +63,7 @@ fn the_main_range_is_found_in_bytes() {
 fn links_to_other_pages_are_named() {
     let page = "<a href=\"other.html#x\">o</a><nav><a href=\"menu.html\">m</a></nav><a href='https://e.org/a.html'>w</a>\
          <a href=\"../faults/Leak%20test.htm?q=1&amp;b\">l</a><a href>n</a>";
-    assert_eq!(parts(page).links, ["other", "Leak test"]);
+    assert_eq!(parse_parts(page).links, ["other", "Leak test"]);
 }
 
 proptest::proptest! {
@@ -74,6 +75,6 @@ proptest::proptest! {
         "<script>if (a<b)", "</script>", "<div hidden>", "<a class=\"src main\" href='q'>", "<meta name=keywords content=\"a,b\">", "<img alt=\"sign\">",
         "<td>", "<br>", "é", "<!-- <main> -->", "<section data-nosnippet>", "</section>", "<ul role='menu'>", "</ul>", "<article role=\"main\">", "</article>"]), 0..40)) {
         let page = pieces.concat();
-        proptest::prop_assert_eq!(super::body(&page), parts(&page).body, "{}", page);
+        proptest::prop_assert_eq!(super::body(&page), parse_parts(&page).body, "{}", page);
     }
 }

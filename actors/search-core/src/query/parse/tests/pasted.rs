@@ -5,19 +5,19 @@ use super::*;
 #[test]
 fn i16_of_a_pasted_log_the_first_words_are_looked_for() {
     let log = |lines: usize| "2026-11-30 pool: connection_reset by peer\n".repeat(lines) + "last";
-    let found = understand(&SearchRequest::for_text(log(700))).expect("words");
+    let found = parse_lenient(&SearchRequest::for_text(log(700))).expect("words");
     let count = found.first_words.expect("it was shortened");
     assert!((64..=MAX_QUERY_WORDS).contains(&count), "{count}");
     let has = |word: &str| found.query.words().iter().any(|one| one.folded == word);
     assert!(has("peer") && !has("last"), "{:?}", found.query.words());
-    let short = understand(&SearchRequest::for_text(log(10))).expect("words");
+    let short = parse_lenient(&SearchRequest::for_text(log(10))).expect("words");
     assert_eq!(short.first_words, None);
     // Terms of a program are not left out without its knowledge.
     let many = SearchRequest {
         terms: vec!["a".to_owned(); MAX_QUERY_WORDS + 1],
         ..SearchRequest::default()
     };
-    assert!(understand(&many).is_err());
+    assert!(parse_lenient(&many).is_err());
 }
 
 #[test]

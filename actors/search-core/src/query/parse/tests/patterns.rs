@@ -59,7 +59,7 @@ fn i16_a_wrong_expression_is_refused_where_it_is_wrong() {
         (nine.as_str(), 83, "at most 8"),
         (&format!("re:/{}/", "a".repeat(1025)), 4, "longer than 1024"),
     ] {
-        match understand(&SearchRequest::for_text(text)) {
+        match parse_lenient(&SearchRequest::for_text(text)) {
             Err(QueryError::Pattern {
                 position: at,
                 message,
@@ -75,7 +75,7 @@ fn i16_a_wrong_expression_is_refused_where_it_is_wrong() {
         ("a re:/fn open", 2),
         ("re:/abc/i)", 9),
     ] {
-        let found = understand(&SearchRequest::for_text(text)).expect("words alone");
+        let found = parse_lenient(&SearchRequest::for_text(text)).expect("words alone");
         let fault = found.fault.expect("a note");
         assert_eq!(fault.position(), Some(position), "{text}: {fault}");
     }
