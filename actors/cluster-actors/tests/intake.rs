@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_actors::replica::{Decide, IntakeDecision, StoredDelivery, intake_follower};
+use cluster_actors::replica::{DeliveryDecider, IntakeDecision, StoredDelivery, intake_follower};
 use forge_core::Delivery;
 use futures_util::future::LocalBoxFuture;
 use parking_lot::Mutex;
 use scripted_peers::postgres::PostgresServer;
-use store::{IntakeHandle, Options, SharedStore, TakenIn};
+use store::{IntakeHandle, SharedStore, StoreOptions, TakenIn};
 use supervision::{Root, SupervisorSpec};
 
 /// A product that knows some deliveries, and takes nothing while it is full.
@@ -26,7 +26,7 @@ struct Product {
     unsaid: Mutex<BTreeSet<String>>,
 }
 
-impl Decide for Product {
+impl DeliveryDecider for Product {
     fn decide(
         &self,
         delivery: Delivery,
@@ -81,13 +81,13 @@ async fn take_in_content(intake: &IntakeHandle, id: &str, content: Vec<u8>) -> u
 }
 
 fn follow(shared: &SharedStore, product: &Arc<Product>) -> Root {
-    let decide: Arc<dyn Decide> = Arc::clone(product) as _;
+    let decide: Arc<dyn DeliveryDecider> = Arc::clone(product) as _;
     let follower = intake_follower(shared.intake(), &shared.hints(), decide);
     Root::start_named("test", vec![SupervisorSpec::new("intake").child(follower)])
 }
 
 fn shared(server: &PostgresServer) -> SharedStore {
-    let options = Options::new("intake-test").schema("intake_test");
+    let options = StoreOptions::new("intake-test").schema("intake_test");
     SharedStore::new(&server.url().parse().unwrap(), &options, ("", "")).unwrap()
 }
 

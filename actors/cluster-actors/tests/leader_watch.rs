@@ -13,7 +13,7 @@ use cluster_actors::replica::{
     leader_watch_by,
 };
 use parking_lot::Mutex;
-use store::{Leadership, Options, StandbyCounts, Store};
+use store::{Leadership, StandbyCounts, Store, StoreOptions};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};
 
@@ -65,7 +65,7 @@ impl Election for Table {
         }
         row.epoch += 1;
         row.is_locked = true;
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let epoch = row.epoch;
         Ok(Some(AcquiredStore { store, epoch }))
     }

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use cluster_actors::replica::{AcquiredStore, Election, RoleControl, leader_watch};
 use scripted_peers::postgres::PostgresServer;
-use store::{Options, SharedStore, Store, StoreError, Table};
+use store::{SharedStore, Store, StoreError, StoreOptions, Table};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::mpsc;
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
 fn shared(server: &PostgresServer, name: &str) -> SharedStore {
-    let options = Options::new("slow-test").schema("slow_test");
+    let options = StoreOptions::new("slow-test").schema("slow_test");
     let url = server.url().parse().unwrap();
     SharedStore::new(&url, &options, (&format!("{name}:1"), name)).unwrap()
 }

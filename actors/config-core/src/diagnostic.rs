@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use serde::Serialize;
 
 use crate::severity::Severity;
-use crate::snippet::{Secrets, Snippet};
-use crate::source::{Finding, Source};
+use crate::snippet::{SecretSpans, SourceSnippet};
+use crate::source::{NamedText, SourceFinding};
 use crate::value_error::ValueError;
 
 /// Whether rendered text carries ANSI colours; the program decides (a terminal, `NO_COLOR`).
@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub key_path: String,
     /// The source line.
     #[serde(skip)]
-    snippet: Option<Box<Snippet>>,
+    snippet: Option<Box<SourceSnippet>>,
 }
 
 impl Diagnostic {
@@ -65,9 +65,13 @@ impl Diagnostic {
         self
     }
 
-    pub(crate) fn new(source: &Source, finding: Finding, secrets: &mut Secrets) -> Self {
+    pub(crate) fn new(
+        source: &NamedText,
+        finding: SourceFinding,
+        secrets: &mut SecretSpans,
+    ) -> Self {
         let position = source.position(finding.span.start);
-        let snippet = Snippet::new(source, finding.span, secrets);
+        let snippet = SourceSnippet::new(source, finding.span, secrets);
         Self {
             severity: finding.severity,
             file: source.name.as_str().into(),
@@ -117,7 +121,7 @@ impl Diagnostic {
         let number = self.line.map(|line| line.to_string()).unwrap_or_default();
         let gutter = " ".repeat(number.len());
         if let Some(snippet) = &self.snippet {
-            let Snippet {
+            let SourceSnippet {
                 text: line,
                 indent,
                 carets,
@@ -291,12 +295,12 @@ mod tests {
     use crate::source::Span;
 
     fn diagnostic() -> Diagnostic {
-        let source = Source::new("config.json", "{\n  \"haystack\": []\n}".to_owned());
-        let finding = Finding::error(Span::new(4, 14), "unknown key `haystack` in a role");
+        let source = NamedText::new("config.json", "{\n  \"haystack\": []\n}".to_owned());
+        let finding = SourceFinding::error(Span::new(4, 14), "unknown key `haystack` in a role");
         Diagnostic::new(
             &source,
             finding.help("did you mean `haystacks`?"),
-            &mut Secrets::default(),
+            &mut SecretSpans::default(),
         )
     }
 

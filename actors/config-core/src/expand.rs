@@ -7,27 +7,27 @@
 use std::ops::Range;
 
 use crate::environment::Environment;
-use crate::source::{Finding, Source, Span};
+use crate::source::{NamedText, SourceFinding, Span};
 use crate::suggest::{quoted, suggestion};
-use crate::tree::{Entry, Node, Text, Value};
+use crate::tree::{ConfigEntry, ConfigNode, ConfigString, ConfigValue};
 use crate::value_error::ValueError;
 
 /// Expands all strings below `node`; variables that cannot be used are reported.
 pub(crate) fn expand(
-    node: &mut Node,
-    source: &Source,
+    node: &mut ConfigNode,
+    source: &NamedText,
     environment: &Environment,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<SourceFinding>,
 ) {
     match &mut node.value {
-        Value::String(text) => expand_text(text, node.span, source, environment, findings),
-        Value::Array(items) => {
+        ConfigValue::String(text) => expand_text(text, node.span, source, environment, findings),
+        ConfigValue::Array(items) => {
             items
                 .iter_mut()
                 .for_each(|item| expand(item, source, environment, findings));
         }
-        Value::Table(entries) => {
-            for Entry { node, .. } in entries {
+        ConfigValue::Table(entries) => {
+            for ConfigEntry { node, .. } in entries {
                 expand(node, source, environment, findings);
             }
         }
@@ -36,19 +36,19 @@ pub(crate) fn expand(
 }
 
 fn expand_text(
-    text: &mut Text,
+    text: &mut ConfigString,
     span: Span,
-    source: &Source,
+    source: &NamedText,
     environment: &Environment,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<SourceFinding>,
 ) {
     let mut errors = Vec::new();
     let expanded = expanded(&text.written, environment, &mut errors);
     text.value = errors.is_empty().then_some(expanded);
     for (range, error) in errors {
         let place = span_within(source, span, &text.written, range);
-        let finding = Finding::error(place, error.message);
-        findings.push(Finding {
+        let finding = SourceFinding::error(place, error.message);
+        findings.push(SourceFinding {
             help: error.help,
             ..finding
         });
@@ -57,7 +57,12 @@ fn expand_text(
 
 /// Where a part of a decoded string stands in the text: exact when the string has no escapes,
 /// else the whole string.
-pub(crate) fn span_within(source: &Source, span: Span, written: &str, part: Range<usize>) -> Span {
+pub(crate) fn span_within(
+    source: &NamedText,
+    span: Span,
+    written: &str,
+    part: Range<usize>,
+) -> Span {
     let literal = source.slice(span);
     let quote = literal.len().saturating_sub(written.len()) / 2;
     if literal.get(quote..quote + written.len()) == Some(written) {

@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::decode::{Item, Session};
+use crate::decode::{ConfigItem, DecodeSession};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::environment::Environment;
 use crate::expand::expand;
 use crate::severity::Severity;
-use crate::snippet::Secrets;
-use crate::source::{Finding, Source, Span};
-use crate::syntax::Format;
+use crate::snippet::SecretSpans;
+use crate::source::{NamedText, SourceFinding, Span};
+use crate::syntax::ConfigFormat;
 use crate::table::{EffectiveSetting, FlagValues, Layers, TableInfo};
-use crate::tree::Node;
+use crate::tree::ConfigNode;
 use crate::unknown_keys::UnknownKeys;
 use crate::written::{TextPlace, WrittenValue, add_places};
 
 /// A configuration text and how to read it.
 #[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
+pub struct ConfigInput<'a> {
     name: &'a str,
     bytes: &'a [u8],
-    format: Format,
+    format: ConfigFormat,
     environment: &'a Environment,
     unknown_keys: UnknownKeys,
     base: &'a Path,
@@ -29,7 +29,7 @@ pub struct Input<'a> {
 
 /// A checked value, and what is odd about the text it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded<T> {
+pub struct DecodeResult<T> {
     /// The value.
     pub value: T,
     /// Warnings only.
@@ -47,12 +47,12 @@ pub struct SecretPlace {
     pub key_path: String,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ConfigInput<'a> {
     /// A text in `format`; `name` is what messages call it.
     pub fn new(
         name: &'a str,
         text: &'a (impl AsRef<[u8]> + ?Sized),
-        format: Format,
+        format: ConfigFormat,
         environment: &'a Environment,
     ) -> Self {
         let unknown_keys = UnknownKeys::default();
@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
         text: &'a (impl AsRef<[u8]> + ?Sized),
         environment: &'a Environment,
     ) -> Self {
-        Self::new(name, text, Format::Json, environment)
+        Self::new(name, text, ConfigFormat::Json, environment)
     }
 
     /// A TOML text.
@@ -81,7 +81,7 @@ impl<'a> Input<'a> {
         text: &'a (impl AsRef<[u8]> + ?Sized),
         environment: &'a Environment,
     ) -> Self {
-        Self::new(name, text, Format::Toml, environment)
+        Self::new(name, text, ConfigFormat::Toml, environment)
     }
 
     /// The same text, unknown keys treated as told.
@@ -138,8 +138,8 @@ impl<'a> Input<'a> {
         Ok(places)
     }
 
-    fn parsed(&self) -> Result<(Source, Node), Diagnostics> {
-        let (source, mut findings, readable) = Source::read(self.name, self.bytes);
+    fn parsed(&self) -> Result<(NamedText, ConfigNode), Diagnostics> {
+        let (source, mut findings, readable) = NamedText::read(self.name, self.bytes);
         let root = readable
             .then(|| self.format.parse(&source, &mut findings))
             .flatten();
@@ -155,9 +155,9 @@ impl<'a> Input<'a> {
     /// Every mistake of the text, in its order. `read` returns `None` after it has reported why.
     pub fn decode<T>(
         &self,
-        read: impl FnOnce(&Item<'_>) -> Option<T>,
-    ) -> Result<Decoded<T>, Diagnostics> {
-        let (source, mut findings, readable) = Source::read(self.name, self.bytes);
+        read: impl FnOnce(&ConfigItem<'_>) -> Option<T>,
+    ) -> Result<DecodeResult<T>, Diagnostics> {
+        let (source, mut findings, readable) = NamedText::read(self.name, self.bytes);
         let root = readable
             .then(|| self.format.parse(&source, &mut findings))
             .flatten();
@@ -165,15 +165,16 @@ impl<'a> Input<'a> {
             return Err(diagnostics(&source, findings, Vec::new()));
         };
         expand(&mut root, &source, self.environment, &mut findings);
-        let session = Session::new(&source, self.format, self.unknown_keys, self.base, findings);
-        let value = read(&Item::root(&session, &root));
+        let session =
+            DecodeSession::new(&source, self.format, self.unknown_keys, self.base, findings);
+        let value = read(&ConfigItem::root(&session, &root));
         let (mut findings, hidden) = session.finish();
         let secrets = hidden.iter().map(|(span, _)| *span).collect();
         let wrong = findings
             .iter()
             .any(|finding| finding.severity == Severity::Error);
         match value {
-            Some(value) if !wrong => Ok(Decoded {
+            Some(value) if !wrong => Ok(DecodeResult {
                 value,
                 warnings: diagnostics(&source, findings, secrets),
                 secrets: hidden.into_iter().map(SecretPlace::from).collect(),
@@ -181,7 +182,10 @@ impl<'a> Input<'a> {
             Some(_) => Err(diagnostics(&source, findings, secrets)),
             None => {
                 if !wrong {
-                    findings.push(Finding::error(Span::default(), "the file cannot be used"));
+                    findings.push(SourceFinding::error(
+                        Span::default(),
+                        "the file cannot be used",
+                    ));
                 }
                 Err(diagnostics(&source, findings, secrets))
             }
@@ -199,16 +203,23 @@ impl From<(Span, String)> for SecretPlace {
 }
 
 /// In the order of the text, each once, not more than anyone would read.
-fn diagnostics(source: &Source, mut findings: Vec<Finding>, secrets: Vec<Span>) -> Diagnostics {
+fn diagnostics(
+    source: &NamedText,
+    mut findings: Vec<SourceFinding>,
+    secrets: Vec<Span>,
+) -> Diagnostics {
     findings.sort_by_key(|finding| finding.span.start);
     findings.dedup();
     let more = findings.len().saturating_sub(Diagnostics::MAX);
     if more > 0 {
         findings.truncate(Diagnostics::MAX);
         let span = findings.last().map_or(Span::default(), |last| last.span);
-        findings.push(Finding::error(span, format!("and {more} further errors")));
+        findings.push(SourceFinding::error(
+            span,
+            format!("and {more} further errors"),
+        ));
     }
-    let mut secrets = Secrets::new(secrets);
+    let mut secrets = SecretSpans::new(secrets);
     let shown = |finding| Diagnostic::new(source, finding, &mut secrets);
     findings.into_iter().map(shown).collect()
 }

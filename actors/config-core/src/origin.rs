@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Which layer gave a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// A flag of the command line, by name.
     Flag(&'static str),
     /// An environment variable, by name.
@@ -15,7 +15,7 @@ pub enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
@@ -31,5 +31,5 @@ pub struct Setting<T> {
     /// The value in force.
     pub value: T,
     /// Who set it.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }

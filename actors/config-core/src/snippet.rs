@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::redact::secret_ranges;
 use crate::secret::MASK;
-use crate::source::{Source, Span};
+use crate::source::{NamedText, Span};
 use crate::untrusted_text::is_hidden;
 
 /// Tabs go to the next multiple of this many columns.
@@ -18,7 +18,7 @@ const KEPT_BEFORE: usize = 50;
 
 /// A line as it is shown, and where its carets go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Snippet {
+pub(crate) struct SourceSnippet {
     /// The line without tabs, control characters and secrets.
     pub(crate) text: String,
     /// Columns before the first caret.
@@ -29,7 +29,7 @@ pub(crate) struct Snippet {
 
 /// What must not be shown.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretSpans {
     /// Places of values that are secret by their meaning.
     known: Vec<Span>,
     /// What looks like a secret on the line that was asked for last: a minified file has one line
@@ -37,7 +37,7 @@ pub(crate) struct Secrets {
     line: Option<(usize, Vec<Range<usize>>)>,
 }
 
-impl Secrets {
+impl SecretSpans {
     pub(crate) fn new(known: Vec<Span>) -> Self {
         Self { known, line: None }
     }
@@ -62,10 +62,10 @@ struct Cell {
     marked: bool,
 }
 
-impl Snippet {
+impl SourceSnippet {
     /// The line that holds the start of `span`; `secrets` are spans to mask beside those found by
     /// their name.
-    pub(crate) fn new(source: &Source, span: Span, secrets: &mut Secrets) -> Self {
+    pub(crate) fn new(source: &NamedText, span: Span, secrets: &mut SecretSpans) -> Self {
         let (line_start, line) = source.line_at(span.start.min(source.text().len()));
         let local = |span: &Span| {
             span.start.saturating_sub(line_start)..span.end.saturating_sub(line_start)
@@ -137,7 +137,7 @@ fn display_character(character: char, column: usize) -> (String, usize) {
 }
 
 /// Puts the pieces together, leaving out what is far from the mistake on a long line.
-fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> Snippet {
+fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> SourceSnippet {
     let width = |cells: &[Cell]| cells.iter().map(|cell| cell.width).sum::<usize>();
     let first = cells
         .iter()
@@ -163,7 +163,7 @@ fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> Snippet {
     if to < cells.len() || more_after {
         text.push('…');
     }
-    Snippet {
+    SourceSnippet {
         text,
         indent,
         carets: width(&cells[first..marked_end]).max(1),
@@ -197,12 +197,12 @@ mod tests {
     use super::*;
 
     fn display_character(text: &str, word: &str) -> String {
-        let source = Source::new("file", text.to_owned());
+        let source = NamedText::new("file", text.to_owned());
         let start = text.find(word).unwrap();
-        let snippet = Snippet::new(
+        let snippet = SourceSnippet::new(
             &source,
             Span::new(start, start + word.len()),
-            &mut Secrets::default(),
+            &mut SecretSpans::default(),
         );
         let carets = "^".repeat(snippet.carets);
         format!("{}\n{}{carets}", snippet.text, " ".repeat(snippet.indent))
@@ -254,9 +254,9 @@ mod tests {
             display_character("token = \"sk-1234\" bad", "bad"),
             "token = \"***\" bad\n              ^^^"
         );
-        let source = Source::new("file", "word bad".to_owned());
-        let mut secrets = Secrets::new(vec![Span::new(0, 4)]);
-        let snippet = Snippet::new(&source, Span::new(5, 8), &mut secrets);
+        let source = NamedText::new("file", "word bad".to_owned());
+        let mut secrets = SecretSpans::new(vec![Span::new(0, 4)]);
+        let snippet = SourceSnippet::new(&source, Span::new(5, 8), &mut secrets);
         assert_eq!(snippet.text, "*** bad");
     }
 }

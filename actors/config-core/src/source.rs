@@ -41,7 +41,7 @@ pub(crate) struct Position {
 
 /// A mistake at a place of the text, not yet shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub(crate) struct SourceFinding {
     pub(crate) span: Span,
     pub(crate) severity: Severity,
     pub(crate) message: String,
@@ -49,7 +49,7 @@ pub(crate) struct Finding {
     pub(crate) key_path: String,
 }
 
-impl Finding {
+impl SourceFinding {
     pub(crate) fn error(span: Span, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -69,18 +69,18 @@ impl Finding {
 
 /// A named text and where its lines begin.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct NamedText {
     pub(crate) name: String,
     text: String,
     line_starts: Vec<usize>,
 }
 
-impl Source {
+impl NamedText {
     /// Reads the bytes of a file. The findings say what is wrong with the bytes themselves; the
     /// flag tells whether parsing makes sense at all.
-    pub(crate) fn read(name: &str, bytes: &[u8]) -> (Self, Vec<Finding>, bool) {
+    pub(crate) fn read(name: &str, bytes: &[u8]) -> (Self, Vec<SourceFinding>, bool) {
         let wrong = |text: &str, span: Span, message: String, help: &str| {
-            let finding = Finding::error(span, message).help(help);
+            let finding = SourceFinding::error(span, message).help(help);
             (Self::new(name, text.to_owned()), vec![finding], false)
         };
         if bytes.len() > MAX_FILE_BYTES {
@@ -110,14 +110,14 @@ impl Source {
         }
     }
 
-    fn from_text(name: &str, text: &str) -> (Self, Vec<Finding>, bool) {
+    fn from_text(name: &str, text: &str) -> (Self, Vec<SourceFinding>, bool) {
         let mut findings = Vec::new();
         // A mark is blanked out (three spaces of ASCII keep every offset) so that the rest of the
         // file is still checked.
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => {
                 let finding =
-                    Finding::error(Span::new(0, 3), "the file begins with a byte-order mark");
+                    SourceFinding::error(Span::new(0, 3), "the file begins with a byte-order mark");
                 findings.push(finding.help("save it as UTF-8 without a mark"));
                 format!("   {rest}")
             }
@@ -125,12 +125,12 @@ impl Source {
         };
         let source = Self::new(name, text);
         if let Some(at) = source.text.find('\0') {
-            let finding = Finding::error(Span::new(at, at + 1), "the file holds a NUL byte");
+            let finding = SourceFinding::error(Span::new(at, at + 1), "the file holds a NUL byte");
             findings.push(finding.help("is it a text file?"));
             return (source, findings, false);
         }
         if source.text.trim().is_empty() {
-            findings.push(Finding::error(Span::default(), "the file is empty"));
+            findings.push(SourceFinding::error(Span::default(), "the file is empty"));
             return (source, findings, false);
         }
         (source, findings, true)
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> (Vec<String>, bool) {
-        let (_, findings, usable) = Source::read("file", bytes);
+        let (_, findings, usable) = NamedText::read("file", bytes);
         (
             findings
                 .into_iter()
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn positions_count_characters() {
-        let source = Source::new("file", "aé\r\nx\n\nlast".to_owned());
+        let source = NamedText::new("file", "aé\r\nx\n\nlast".to_owned());
         let at = |offset| {
             let Position { line, column } = source.position(offset);
             (line, column)

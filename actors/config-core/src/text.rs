@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::severity::Severity;
-use crate::snippet::Secrets;
-use crate::source::{Finding, Source, Span};
+use crate::snippet::SecretSpans;
+use crate::source::{NamedText, SourceFinding, Span};
 
 /// A named text whose bytes have been checked, and where its lines begin.
 #[derive(Debug)]
 pub struct SourceText {
-    source: Source,
+    source: NamedText,
     /// What must not be shown, remembered for the line that was shown last.
-    secrets: RefCell<Secrets>,
+    secrets: RefCell<SecretSpans>,
 }
 
 impl SourceText {
@@ -25,13 +25,13 @@ impl SourceText {
     /// nothing.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Diagnostics> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let (source, findings, usable) = Source::read(name, bytes);
+        let (source, findings, usable) = NamedText::read(name, bytes);
         let secrets = RefCell::default();
         let text = Self { source, secrets };
         if usable {
             return Ok(text);
         }
-        let shown = |finding| Diagnostic::new(&text.source, finding, &mut Secrets::default());
+        let shown = |finding| Diagnostic::new(&text.source, finding, &mut SecretSpans::default());
         Err(findings.into_iter().map(shown).collect())
     }
 
@@ -60,7 +60,7 @@ impl SourceText {
         help: Option<&str>,
         key_path: &str,
     ) -> Diagnostic {
-        let finding = Finding {
+        let finding = SourceFinding {
             span: Span::new(place.start, place.end),
             severity,
             message: message.to_owned(),

@@ -4,14 +4,14 @@ use crate::source::Span;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct ConfigNode {
     pub(crate) span: Span,
-    pub(crate) value: Value,
+    pub(crate) value: ConfigValue,
 }
 
 /// What a file can hold.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum ConfigValue {
     /// JSON only.
     Null,
     Boolean(bool),
@@ -21,31 +21,31 @@ pub(crate) enum Value {
     Huge,
     /// What stands here is wrong and has been reported.
     Reported,
-    String(Text),
+    String(ConfigString),
     /// TOML only; a date or time as it was written.
     DateTime,
-    Array(Vec<Node>),
-    Table(Vec<Entry>),
+    Array(Vec<ConfigNode>),
+    Table(Vec<ConfigEntry>),
 }
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ConfigEntry {
     pub(crate) key: String,
     pub(crate) key_span: Span,
-    pub(crate) node: Node,
+    pub(crate) node: ConfigNode,
 }
 
 /// A string before and after `${VAR}` was put in.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Text {
+pub(crate) struct ConfigString {
     /// As written, escapes decoded.
     pub(crate) written: String,
     /// With variables; nothing when one of them was wrong (which is reported already).
     pub(crate) value: Option<String>,
 }
 
-impl Text {
+impl ConfigString {
     pub(crate) fn new(written: impl Into<String>) -> Self {
         let written = written.into();
         Self {
@@ -60,11 +60,11 @@ impl Text {
     }
 }
 
-impl Node {
+impl ConfigNode {
     /// Where to point when the whole value is meant: an object's opening only.
     pub(crate) fn pointer(&self) -> Span {
         match self.value {
-            Value::Array(_) | Value::Table(_) => self.span.opening(),
+            ConfigValue::Array(_) | ConfigValue::Table(_) => self.span.opening(),
             _ => self.span,
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{ConfigEntry, ConfigNode, ConfigValue};
 
 /// A value as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,20 +82,20 @@ pub struct TextPlace {
 }
 
 /// Adds the places of all strings below `node`, which stands at `path`.
-pub(crate) fn add_places(path: &str, node: &Node, places: &mut Vec<TextPlace>) {
+pub(crate) fn add_places(path: &str, node: &ConfigNode, places: &mut Vec<TextPlace>) {
     match &node.value {
-        Value::String(_) => places.push(TextPlace {
+        ConfigValue::String(_) => places.push(TextPlace {
             key_path: path.to_owned(),
             range: node.span.start..node.span.end,
         }),
-        Value::Array(items) => {
+        ConfigValue::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 add_places(&format!("{path}[{index}]"), item, places);
             }
         }
-        Value::Table(entries) => {
+        ConfigValue::Table(entries) => {
             let dot = if path.is_empty() { "" } else { "." };
-            for Entry { key, node, .. } in entries {
+            for ConfigEntry { key, node, .. } in entries {
                 add_places(&format!("{path}{dot}{key}"), node, places);
             }
         }
@@ -103,13 +103,13 @@ pub(crate) fn add_places(path: &str, node: &Node, places: &mut Vec<TextPlace>) {
     }
 }
 
-impl From<&Node> for WrittenValue {
-    fn from(node: &Node) -> Self {
+impl From<&ConfigNode> for WrittenValue {
+    fn from(node: &ConfigNode) -> Self {
         match &node.value {
-            Value::String(text) => Self::Text(text.written.clone()),
-            Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
-            Value::Table(entries) => {
-                let written = |entry: &Entry| (entry.key.clone(), Self::from(&entry.node));
+            ConfigValue::String(text) => Self::Text(text.written.clone()),
+            ConfigValue::Array(items) => Self::List(items.iter().map(Self::from).collect()),
+            ConfigValue::Table(entries) => {
+                let written = |entry: &ConfigEntry| (entry.key.clone(), Self::from(&entry.node));
                 let mut entries: Vec<_> = entries.iter().map(written).collect();
                 entries.sort_by(|(left, _), (right, _)| left.cmp(right));
                 Self::Table(entries)
@@ -122,12 +122,12 @@ impl From<&Node> for WrittenValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Environment, Input};
+    use crate::{ConfigInput, Environment};
 
     #[test]
     fn i18_what_differs_is_named_by_its_path() {
         let environment = Environment::default();
-        let read = |text: &str| Input::toml("x", text, &environment).written();
+        let read = |text: &str| ConfigInput::toml("x", text, &environment).written();
         let before = read("a = 1\nb = [1, 2]\n[c]\nd = \"x\"\ne = true\n");
         let before = before.expect("it is right");
         for (text, differing) in [
@@ -148,7 +148,9 @@ mod tests {
     fn t1_escapes_are_decoded_and_variables_are_not_put_in() {
         let environment = Environment::from_iter([("A", "secret")]);
         let text = r#"{"b": ["\u0024{A}", 1], "a": "$\u007bA}"}"#;
-        let written = Input::json("x", text, &environment).written().unwrap();
+        let written = ConfigInput::json("x", text, &environment)
+            .written()
+            .unwrap();
         let text = |text: &str| WrittenValue::Text(text.to_owned());
         assert_eq!(written.get("a").collect::<Vec<_>>(), [&text("${A}")]);
         let list = written.get("b").next().unwrap();
@@ -158,6 +160,6 @@ mod tests {
         };
         assert_eq!(items[0], text("${A}"));
         assert!(!items[1].may_hold_variable());
-        assert!(Input::json("x", "{", &environment).written().is_err());
+        assert!(ConfigInput::json("x", "{", &environment).written().is_err());
     }
 }

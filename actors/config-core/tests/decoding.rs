@@ -1,8 +1,8 @@
 //! A small file format of its own, read the way products read theirs.
 
 use config_core::{
-    Colours, Decoded, Diagnostics, Environment, Fields, Format, Input, Item, Secret, Severity,
-    UnknownKeys,
+    Colours, ConfigFormat, ConfigInput, ConfigItem, DecodeResult, Diagnostics, Environment,
+    ObjectFields, Secret, Severity, UnknownKeys,
 };
 use expect_test::{Expect, expect};
 
@@ -14,18 +14,18 @@ struct Agent {
     token: Option<Secret<String>>,
 }
 
-fn agent(item: &Item<'_>) -> Option<Agent> {
+fn agent(item: &ConfigItem<'_>) -> Option<Agent> {
     item.fields(
         "an agent",
         &["name", "kind", "seconds", "token", "home"],
         |fields| {
-            let name = fields.required("name", Item::string);
+            let name = fields.required("name", ConfigItem::string);
             let kind = fields.required("kind", |item| {
                 item.choice("kind", &[("shell", 1), ("model", 2), ("old-shell", 1)])
             });
             let seconds = fields.optional("seconds", |item| item.integer(1..=7200));
-            let token = fields.optional("token", Item::secret);
-            fields.optional("home", Item::http_url);
+            let token = fields.optional("token", ConfigItem::secret);
+            fields.optional("home", ConfigItem::http_url);
             Some(Agent {
                 name: name?,
                 kind: kind?,
@@ -36,25 +36,25 @@ fn agent(item: &Item<'_>) -> Option<Agent> {
     )
 }
 
-fn agents(item: &Item<'_>) -> Option<Vec<Agent>> {
-    item.fields("the file", &["agents"], |fields: &Fields<'_>| {
+fn agents(item: &ConfigItem<'_>) -> Option<Vec<Agent>> {
+    item.fields("the file", &["agents"], |fields: &ObjectFields<'_>| {
         fields.required("agents", |item| {
             item.non_empty_list("at least one agent is needed", agent)
         })
     })
 }
 
-fn decode(text: &str, format: Format) -> Result<Decoded<Vec<Agent>>, Diagnostics> {
+fn decode(text: &str, format: ConfigFormat) -> Result<DecodeResult<Vec<Agent>>, Diagnostics> {
     let environment = Environment::from_iter([
         ("TOKEN", "sk-123\"${X}"),
         ("KIND", "sk-secret"),
         ("EMPTY", ""),
     ]);
-    Input::new("agents", text, format, &environment).decode(agents)
+    ConfigInput::new("agents", text, format, &environment).decode(agents)
 }
 
 #[track_caller]
-fn check(text: &str, format: Format, expected: &Expect) {
+fn check(text: &str, format: ConfigFormat, expected: &Expect) {
     let wrong = decode(text, format).expect_err("the text is wrong");
     expected.assert_eq(&wrong.render(Colours::Off));
 }
@@ -64,8 +64,8 @@ fn both_languages_give_the_same_value() {
     let json = r#"{"agents": [{"name": "a", "kind": "old-shell", "token": "${TOKEN}$$"}]}"#;
     let toml = "[[agents]]\nname = 'a'\nkind = \"shell\"\ntoken = '''${TOKEN}$$'''\n";
     let text = json;
-    let json = decode(json, Format::Json).unwrap();
-    let toml = decode(toml, Format::Toml).unwrap();
+    let json = decode(json, ConfigFormat::Json).unwrap();
+    let toml = decode(toml, ConfigFormat::Toml).unwrap();
     assert_eq!((&json.value, &json.warnings), (&toml.value, &toml.warnings));
     let secret = &json.secrets[0];
     assert_eq!(secret.key_path, "agents[0].token");
@@ -87,7 +87,7 @@ fn every_mistake_is_reported_in_the_order_of_the_text() {
 }"#;
     check(
         text,
-        Format::Json,
+        ConfigFormat::Json,
         &expect![[r#"
         agents:3:14: the string must not be empty
           |
@@ -163,7 +163,7 @@ fn toml_points_at_keys_values_and_headers() {
     let text = "agent = 1\n\n[[agents]]\nname = 5\n\t\tkind = \"${NOPE} ${TOKENS}\"\n";
     check(
         text,
-        Format::Toml,
+        ConfigFormat::Toml,
         &expect![[r#"
         agents:1:1: unknown key `agent` in the file
           |
@@ -202,7 +202,7 @@ fn several_syntax_errors_and_the_mistakes_beside_them() {
 }"#;
     check(
         text,
-        Format::Json,
+        ConfigFormat::Json,
         &expect![[r#"
         agents:2:3: comments are not allowed in JSON
           |
@@ -253,12 +253,12 @@ fn what_a_variable_holds_is_not_shown() {
     let text = r#"{"agents": [
   {"name": "${EMPTY}", "kind": "${KIND}", "home": "x${KIND}"}
 ]}"#;
-    let wrong = decode(text, Format::Json).unwrap_err();
+    let wrong = decode(text, ConfigFormat::Json).unwrap_err();
     let shown = wrong.render(Colours::Off) + &serde_json::to_string(&wrong).unwrap();
     assert!(!shown.contains("sk-secret"), "{shown}");
     check(
         text,
-        Format::Json,
+        ConfigFormat::Json,
         &expect![[r#"
         agents:2:12: the string must not be empty
           |
@@ -283,10 +283,10 @@ fn what_a_variable_holds_is_not_shown() {
 #[test]
 fn a_secret_on_a_wrong_line_is_not_shown() {
     let text = r#"{"agents": [{"name": 5, "kind": "shell", "token": "sk-1"}], "api_key": "sk-2"}"#;
-    let shown = decode(text, Format::Json).unwrap_err().to_string();
+    let shown = decode(text, ConfigFormat::Json).unwrap_err().to_string();
     assert!(!shown.contains("sk-"), "{shown}");
     let broken = r#"{"agents": [{"token": "sk-1", 5"#;
-    let shown = decode(broken, Format::Json).unwrap_err().to_string();
+    let shown = decode(broken, ConfigFormat::Json).unwrap_err().to_string();
     assert!(!shown.contains("sk-"), "{shown}");
 }
 
@@ -294,7 +294,7 @@ fn a_secret_on_a_wrong_line_is_not_shown() {
 fn unknown_keys_can_be_warnings() {
     let text = "[[agents]]\nname = 'a'\nkind = 'shell'\nsecond = 5\n";
     let environment = Environment::default();
-    let input = Input::toml("agents.toml", text, &environment);
+    let input = ConfigInput::toml("agents.toml", text, &environment);
     assert!(input.decode(agents).is_err());
     let decoded = input
         .unknown_keys(UnknownKeys::Warn)
@@ -320,7 +320,7 @@ fn unknown_keys_can_be_warnings() {
 #[test]
 fn key_paths_are_for_programs() {
     let text = r#"{"agents": [{"name": "a", "kind": "shell"}, {"name": 5, "kind": "x"}]}"#;
-    let wrong = decode(text, Format::Json).unwrap_err();
+    let wrong = decode(text, ConfigFormat::Json).unwrap_err();
     let paths: Vec<&str> = wrong
         .iter()
         .map(|diagnostic| diagnostic.key_path.as_str())

@@ -1,10 +1,12 @@
 //! Whatever a file holds: errors with a place inside it, never a panic, never a full stack.
 
-use config_core::{Colours, Diagnostics, Environment, Format, Input, Item, MAX_FILE_BYTES};
+use config_core::{
+    Colours, ConfigFormat, ConfigInput, ConfigItem, Diagnostics, Environment, MAX_FILE_BYTES,
+};
 use proptest::prelude::*;
 
 /// Walks everything, asking each value for every type.
-fn walk(item: &Item<'_>) -> Option<()> {
+fn walk(item: &ConfigItem<'_>) -> Option<()> {
     let _ = (
         item.boolean(),
         item.integer(0..=9),
@@ -17,20 +19,20 @@ fn walk(item: &Item<'_>) -> Option<()> {
     Some(())
 }
 
-fn read(bytes: &[u8], format: Format) -> Result<(), Diagnostics> {
+fn read(bytes: &[u8], format: ConfigFormat) -> Result<(), Diagnostics> {
     let environment = Environment::from_iter([("HOME", "/home/me")]);
-    let accept = |item: &Item<'_>| item.entries(|_, item| accepted(item)).map(|_| ());
-    Input::new("file", bytes, format, &environment)
+    let accept = |item: &ConfigItem<'_>| item.entries(|_, item| accepted(item)).map(|_| ());
+    ConfigInput::new("file", bytes, format, &environment)
         .decode(accept)
         .map(|decoded| decoded.value)
 }
 
-fn accepted(_: &Item<'_>) -> Option<()> {
+fn accepted(_: &ConfigItem<'_>) -> Option<()> {
     Some(())
 }
 
 /// The first message, which must have a place.
-fn message(bytes: &[u8], format: Format) -> String {
+fn message(bytes: &[u8], format: ConfigFormat) -> String {
     let diagnostics = read(bytes, format).expect_err("the text is wrong");
     diagnostics
         .iter()
@@ -40,11 +42,11 @@ fn message(bytes: &[u8], format: Format) -> String {
 }
 
 fn json(text: impl AsRef<[u8]>) -> String {
-    message(text.as_ref(), Format::Json)
+    message(text.as_ref(), ConfigFormat::Json)
 }
 
 fn toml(text: impl AsRef<[u8]>) -> String {
-    message(text.as_ref(), Format::Toml)
+    message(text.as_ref(), ConfigFormat::Toml)
 }
 
 #[test]
@@ -63,12 +65,12 @@ fn depth_is_bounded_before_parsing() {
         assert!(toml(&text).ends_with("more than 64 values inside each other"));
     }
     let deepest = format!("{{\"a\": {}{}}}", "[".repeat(63), "]".repeat(63));
-    assert_eq!(read(deepest.as_bytes(), Format::Json), Ok(()));
+    assert_eq!(read(deepest.as_bytes(), ConfigFormat::Json), Ok(()));
 }
 
 #[test]
 fn a_huge_file_is_refused_unread() {
-    for format in [Format::Json, Format::Toml] {
+    for format in [ConfigFormat::Json, ConfigFormat::Toml] {
         let text = vec![b'['; 50_000_000];
         assert!(message(&text, format).contains("the file has 50000000 bytes"));
         assert!(message(&vec![b' '; MAX_FILE_BYTES], format).ends_with("the file is empty"));
@@ -96,7 +98,7 @@ fn odd_bytes_are_named_with_their_place() {
 /// One of the messages about a JSON text.
 #[track_caller]
 fn reports(text: &str, expected: &str) {
-    let wrong = read(text.as_bytes(), Format::Json).expect_err("the text is wrong");
+    let wrong = read(text.as_bytes(), ConfigFormat::Json).expect_err("the text is wrong");
     let found: Vec<String> = wrong
         .iter()
         .map(|diagnostic| diagnostic.headline())
@@ -215,7 +217,7 @@ fn toml_errors_have_their_place() {
         assert!(found.starts_with(place), "{text}: {found}");
     }
     assert_eq!(toml("a = 1\na = 2"), "file:2:1: duplicate key");
-    let two = read(b"a = [1\nb = \nc = 'x", Format::Toml).expect_err("the text is wrong");
+    let two = read(b"a = [1\nb = \nc = 'x", ConfigFormat::Toml).expect_err("the text is wrong");
     assert!(two.len() > 1, "syntax errors are reported together: {two}");
 }
 
@@ -223,22 +225,22 @@ fn toml_errors_have_their_place() {
 fn numbers_no_type_can_hold_are_errors() {
     let environment = Environment::default();
     for (text, format) in [
-        (r#"{"a": 1e999}"#, Format::Json),
+        (r#"{"a": 1e999}"#, ConfigFormat::Json),
         (
             r#"{"a": 99999999999999999999999999999999999999999}"#,
-            Format::Json,
+            ConfigFormat::Json,
         ),
         (
             "a = 99999999999999999999999999999999999999999",
-            Format::Toml,
+            ConfigFormat::Toml,
         ),
     ] {
-        let read = |item: &Item<'_>| {
+        let read = |item: &ConfigItem<'_>| {
             item.fields("the file", &["a"], |fields| {
                 fields.required("a", |item| item.integer(1..=9))
             })
         };
-        let wrong = Input::new("file", text, format, &environment)
+        let wrong = ConfigInput::new("file", text, format, &environment)
             .decode(read)
             .unwrap_err();
         assert_eq!(wrong.len(), 1);
@@ -254,8 +256,8 @@ fn thousands_of_mistakes_on_one_line_stay_affordable() {
     let keys: Vec<String> = (0..60_000).map(|index| format!("\"k{index}\":1")).collect();
     let text = format!("{{{}}}", keys.join(","));
     let environment = Environment::default();
-    let read = |item: &Item<'_>| item.fields("the file", &["a", "b"], |_| Some(()));
-    let wrong = Input::json("file", &text, &environment)
+    let read = |item: &ConfigItem<'_>| item.fields("the file", &["a", "b"], |_| Some(()));
+    let wrong = ConfigInput::json("file", &text, &environment)
         .decode(read)
         .unwrap_err();
     assert_eq!(wrong.len(), 201);
@@ -318,9 +320,9 @@ fn configuration_like() -> impl Strategy<Value = String> {
 }
 
 /// Every place lies inside the text, and rendering works.
-fn check(bytes: &[u8], format: Format) {
+fn check(bytes: &[u8], format: ConfigFormat) {
     let environment = Environment::from_iter([("HOME", "/home/me")]);
-    let Err(wrong) = Input::new("file", bytes, format, &environment).decode(walk) else {
+    let Err(wrong) = ConfigInput::new("file", bytes, format, &environment).decode(walk) else {
         return;
     };
     assert!(!wrong.is_empty());
@@ -346,13 +348,13 @@ fn check(bytes: &[u8], format: Format) {
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        check(&bytes, Format::Json);
-        check(&bytes, Format::Toml);
+        check(&bytes, ConfigFormat::Json);
+        check(&bytes, ConfigFormat::Toml);
     }
 
     #[test]
     fn text_that_looks_like_configuration_never_panics(text in configuration_like()) {
-        check(text.as_bytes(), Format::Json);
-        check(text.as_bytes(), Format::Toml);
+        check(text.as_bytes(), ConfigFormat::Json);
+        check(text.as_bytes(), ConfigFormat::Toml);
     }
 }

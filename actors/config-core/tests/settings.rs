@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    BOOLEAN, Choices, Diagnostics, Environment, FILE_PATH, Input, Origin, SECRET, Secret, Setting,
-    TextKind, ValueError, choice, integer, list, map, opt, record, render_effective, set, table,
+    BOOLEAN, Choices, ConfigInput, Diagnostics, Environment, FILE_PATH, SECRET, Secret, Setting,
+    SettingOrigin, TextKind, ValueError, choice, integer, list, map, opt, record, render_effective,
+    set, table,
 };
 use serde_json::json;
 
@@ -39,7 +40,7 @@ impl Default for Server {
         Self {
             listen: Setting {
                 value: "127.0.0.1:1".to_owned(),
-                origin: Origin::Default,
+                origin: SettingOrigin::Default,
             },
             data: None,
             mode: 1,
@@ -110,7 +111,7 @@ fn environment() -> Environment {
 
 fn read(text: &str) -> Result<Server, Diagnostics> {
     let environment = environment();
-    let input = Input::toml("server.toml", text, &environment).base(Path::new("/etc"));
+    let input = ConfigInput::toml("server.toml", text, &environment).base(Path::new("/etc"));
     input
         .decode(|item| SERVER.read_new(item))
         .map(|decoded| decoded.value)
@@ -124,7 +125,7 @@ fn rows_read_into_the_struct_and_defaults_are_its_own() {
     assert_eq!(server.mode, 1, "the default");
     assert_eq!(server.jobs.len(), 1);
     assert_eq!(server.vars, [("x".to_owned(), "/home/me".to_owned())]);
-    assert_eq!(server.listen.origin, Origin::Default);
+    assert_eq!(server.listen.origin, SettingOrigin::Default);
     let mut wrong = Diagnostics::default();
     SERVER.override_with(
         &mut server,
@@ -133,11 +134,11 @@ fn rows_read_into_the_struct_and_defaults_are_its_own() {
         &mut wrong,
     );
     assert!(wrong.is_empty(), "{wrong}");
-    assert_eq!(server.listen.origin, Origin::Variable("LISTEN"));
+    assert_eq!(server.listen.origin, SettingOrigin::Variable("LISTEN"));
     assert!(server.key.is_some() && server.token.is_some());
     let flags = [("--listen", Some("here"))];
     SERVER.override_with(&mut server, &flags, &environment(), &mut wrong);
-    assert_eq!(server.listen.origin, Origin::Flag("--listen"));
+    assert_eq!(server.listen.origin, SettingOrigin::Flag("--listen"));
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn the_schema_says_what_the_rows_say() {
 fn what_is_in_force_names_its_origin_and_shows_no_secret() {
     let environment = environment();
     let keys = SERVER.describe(&Server::default());
-    let input = Input::toml("server.toml", FILE, &environment);
+    let input = ConfigInput::toml("server.toml", FILE, &environment);
     let shown = render_effective(&input.effective(&keys, &[]).expect("it is right"));
     let expected = "listen = \"0.0.0.0:2\"  # LISTEN\n\
         data_dir = \"state\"  # server.toml:1\n\
@@ -235,7 +236,9 @@ fn layered(
     file: Option<u32>,
 ) -> Result<Setting<u32>, String> {
     let environment: Environment = variable.map(|value| ("SIZE", value)).into_iter().collect();
-    let (value, origin) = file.map_or((4, Origin::Default), |value| (value, Origin::File));
+    let (value, origin) = file.map_or((4, SettingOrigin::Default), |value| {
+        (value, SettingOrigin::File)
+    });
     let mut size = Size {
         size: Setting { value, origin },
     };
@@ -249,19 +252,19 @@ fn layered(
 
 #[test]
 fn the_first_layer_that_speaks_wins() {
-    const FLAG: Origin = Origin::Flag("--size");
-    const VARIABLE: Origin = Origin::Variable("SIZE");
+    const FLAG: SettingOrigin = SettingOrigin::Flag("--size");
+    const VARIABLE: SettingOrigin = SettingOrigin::Variable("SIZE");
     for (flag, variable, file, value, origin) in [
-        (None, None, None, 4, Origin::Default),
-        (None, None, Some(3), 3, Origin::File),
+        (None, None, None, 4, SettingOrigin::Default),
+        (None, None, Some(3), 3, SettingOrigin::File),
         (None, Some("2"), None, 2, VARIABLE),
         (None, Some("2"), Some(3), 2, VARIABLE),
         (Some("1"), None, None, 1, FLAG),
         (Some("1"), None, Some(3), 1, FLAG),
         (Some("1"), Some("2"), None, 1, FLAG),
         (Some("1"), Some("2"), Some(3), 1, FLAG),
-        (None, Some(""), Some(3), 3, Origin::File),
-        (None, Some(""), None, 4, Origin::Default),
+        (None, Some(""), Some(3), 3, SettingOrigin::File),
+        (None, Some(""), None, 4, SettingOrigin::Default),
         (Some("1"), Some("x"), None, 1, FLAG),
     ] {
         let row = format!("{flag:?} {variable:?} {file:?}");

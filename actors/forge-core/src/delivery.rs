@@ -5,7 +5,7 @@ use std::fmt;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 
-use crate::{DeliveryId, Event, EventError, Forge, ObjectFormats, RepoName, WebhookHeaders};
+use crate::{DeliveryId, EventError, Forge, ForgeEvent, ObjectFormats, RepoName, WebhookHeaders};
 
 /// How bodies are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ pub struct Delivery {
     /// The kind of forge its headers speak of.
     pub forge: Option<Forge>,
     /// What happened.
-    pub event: Event,
+    pub event: ForgeEvent,
 }
 
 /// A signed body that is refused.
@@ -51,7 +51,7 @@ impl Delivery {
         body: BodyDigest,
         options: ParseOptions,
     ) -> Result<Self, EventError> {
-        let event = Event::parse(headers, raw_body, options.object_formats)?;
+        let event = ForgeEvent::parse(headers, raw_body, options.object_formats)?;
         let id = headers
             .delivery_id()?
             .unwrap_or_else(|| id_of_body(raw_body));

@@ -1,7 +1,7 @@
 //! What a webhook's headers say, gathered once from any HTTP library's header map.
 
 use crate::signature::SignatureHeaders;
-use crate::{DeliveryId, EventName, Forge, IdError};
+use crate::{DeliveryId, EventName, Forge, ForgeIdError};
 
 /// The headers of one request that matter to a webhook receiver.
 ///
@@ -35,7 +35,7 @@ pub enum HeaderError {
         /// `event`, `event type` or `delivery`.
         what: &'static str,
         /// What is wrong with it.
-        reason: IdError,
+        reason: ForgeIdError,
     },
 }
 
@@ -59,7 +59,7 @@ impl HeaderValues {
 
     fn read<T>(&self, what: &'static str) -> Result<Option<T>, HeaderError>
     where
-        T: for<'a> TryFrom<&'a str, Error = IdError>,
+        T: for<'a> TryFrom<&'a str, Error = ForgeIdError>,
     {
         let Some(first) = &self.first else {
             return Ok(None);

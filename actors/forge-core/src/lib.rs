@@ -29,15 +29,15 @@ pub mod text;
 
 pub use delivery::{BodyDigest, Delivery, DeliveryError, ParseOptions};
 pub use event::{
-    Activity, BY_HAND, ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue,
-    IssueCommentEvent, IssueState, Origin, OtherEvent, PingEvent, PullRequest, PullRequestAction,
-    PullRequestBase, PullRequestEvent, PullRequestHead, PushEvent, PushedCommit, RefChange,
-    Repository,
+    Activity, BY_HAND, ChangedPaths, Comment, CommentAction, EventError, ForgeEvent,
+    ForgeEventKind, HeadOrigin, Issue, IssueCommentEvent, IssueState, OtherEvent, PingEvent,
+    PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead, PushEvent,
+    PushedCommit, RefChange, Repository,
 };
 pub use forge::Forge;
 pub use headers::{HeaderError, WebhookHeaders};
 pub use id::{
-    AgentName, BranchName, CommentId, CommitSha, DeliveryId, EventName, GitRef, IdError,
+    AgentName, BranchName, CommentId, CommitSha, DeliveryId, EventName, ForgeIdError, GitRef,
     IssueNumber, Login, ObjectFormats, ProjectId, PullRequestNumber, RefName, RepoName, RunId,
     StatusContext, TagName,
 };

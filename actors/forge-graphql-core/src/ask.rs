@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::ids::NodeId;
-use crate::lists::Part;
+use crate::lists::PageSlice;
 use crate::rest::{RestAnswer, RestFailure};
-use crate::session::{RestResult, Session, escaped};
+use crate::session::{QuerySession, RestResult, escaped};
 
 /// One field that is asked for.
-pub(crate) struct Ask<'a> {
-    pub(crate) session: &'a Session,
+pub(crate) struct FieldRequest<'a> {
+    pub(crate) session: &'a QuerySession,
     /// The type whose field it is.
     pub(crate) kind: &'a str,
     pub(crate) field: &'a str,
@@ -22,10 +22,10 @@ pub(crate) struct Ask<'a> {
     pub(crate) nodes: bool,
 }
 
-impl Ask<'_> {
+impl FieldRequest<'_> {
     /// The part of a connection.
-    pub(crate) fn part(&self) -> RestResult<Part> {
-        Part::parse(&self.args, self.counts, self.nodes)
+    pub(crate) fn part(&self) -> RestResult<PageSlice> {
+        PageSlice::parse(&self.args, self.counts, self.nodes)
     }
 
     /// The words of `query`, in small letters; nothing: it is not given.
@@ -87,7 +87,7 @@ impl Ask<'_> {
 }
 
 /// The id of something in the job's repository.
-pub(crate) fn id(session: &Session, kind: &str, key: impl Into<String>) -> Value {
+pub(crate) fn id(session: &QuerySession, kind: &str, key: impl Into<String>) -> Value {
     NodeId::new(kind, &session.job.repository, key)
         .text()
         .into()
@@ -106,7 +106,7 @@ pub(crate) fn value_at(value: &Value, places: &str) -> Option<Value> {
 
 /// A thing as REST gives it when it is asked for by itself; nothing: there is no such call.
 async fn fetch_whole(
-    session: &Session,
+    session: &QuerySession,
     kind: &str,
     of: &Value,
 ) -> RestResult<Option<Arc<RestAnswer>>> {
@@ -125,12 +125,12 @@ async fn fetch_whole(
     session.read(&path, &[]).await.map(Some)
 }
 
-fn commit_path(session: &Session, name: &str) -> String {
+fn commit_path(session: &QuerySession, name: &str) -> String {
     let folder = if session.is_github() { "" } else { "/git" };
     format!("{folder}/commits/{}", escaped(name))
 }
 
 /// A commit by its hash or name.
-pub(crate) async fn commit(session: &Session, name: &str) -> RestResult<Value> {
+pub(crate) async fn commit(session: &QuerySession, name: &str) -> RestResult<Value> {
     session.body(&commit_path(session, name)).await
 }

@@ -19,7 +19,7 @@ const TOO_MUCH: &str = "the document needs more than";
 const VALUE_BYTES: usize = 32;
 
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct QueryBudget {
     items: AtomicUsize,
     looked_through: AtomicUsize,
     answered: AtomicUsize,
@@ -28,7 +28,7 @@ pub(crate) struct Budget {
     reported: AtomicBool,
 }
 
-impl Budget {
+impl QueryBudget {
     /// Counts what a field says, of which as many fields are asked for.
     pub(crate) fn count_fields(&self, value: &Value, fields: usize) -> Result<(), RestFailure> {
         let items = match value {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits;
 use crate::rest::Rest;
-use crate::session::{Job, Request, Session};
+use crate::session::{QueryScope, QuerySession, SessionRequest};
 use crate::types::schema;
 
 /// Largest document, with its variables, in bytes.
@@ -58,7 +58,7 @@ impl GraphQl {
     }
 
     /// Answers the body of a request by calls of `rest`; what is wrong with it is an answer, too.
-    pub async fn answer(&self, job: Job, rest: &impl Rest, body: &[u8]) -> Value {
+    pub async fn answer(&self, job: QueryScope, rest: &impl Rest, body: &[u8]) -> Value {
         if body.len() > MAX_DOCUMENT {
             let message = format!("a document has at most {MAX_DOCUMENT} bytes");
             return refused(&message);
@@ -73,7 +73,7 @@ impl GraphQl {
         };
         #[expect(clippy::disallowed_methods, reason = "the calls of one document")]
         let (requests, mut waiting) = mpsc::unbounded();
-        let session = Arc::new(Session::new(job, requests));
+        let session = Arc::new(QuerySession::new(job, requests));
         let mut document = Document::new(asked.query)
             .variables(Variables::from_json(asked.variables))
             .data(session);
@@ -104,13 +104,13 @@ impl GraphQl {
     }
 }
 
-async fn execute(rest: &impl Rest, request: Request) {
+async fn execute(rest: &impl Rest, request: SessionRequest) {
     // Whoever asked may have given up.
     match request {
-        Request::Call(call, reply) => {
+        SessionRequest::Call(call, reply) => {
             let _ = reply.send(rest.call(call).await);
         }
-        Request::Viewer(reply) => {
+        SessionRequest::Viewer(reply) => {
             let _ = reply.send(rest.viewer().await);
         }
     }

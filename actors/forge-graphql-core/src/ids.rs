@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
 /// Stands in front, so that ids of ours are known.
 const PREFIX: &str = "orrery:";
@@ -83,7 +83,7 @@ const MAX_PAGES: u32 = 5;
 ///
 /// # Errors
 /// It is of another repository, or of nobody's making.
-pub(crate) async fn resolve_id(session: &Session, text: &str) -> RestResult<NodeId> {
+pub(crate) async fn resolve_id(session: &QuerySession, text: &str) -> RestResult<NodeId> {
     if let Some(id) = NodeId::parse(text) {
         session.check_repository(&id.repository)?;
         return Ok(id);
@@ -98,7 +98,7 @@ pub(crate) async fn resolve_id(session: &Session, text: &str) -> RestResult<Node
 }
 
 /// An id as REST gives it out.
-async fn listed(session: &Session, text: &str) -> RestResult<Option<NodeId>> {
+async fn listed(session: &QuerySession, text: &str) -> RestResult<Option<NodeId>> {
     let own = &session.job.repository;
     if text.starts_with("R_") || legacy(text).is_some_and(|kind| kind == "Repository") {
         let found = session.body("").await?["node_id"] == *text;

@@ -25,5 +25,5 @@ mod types;
 pub use budget::MAX_BYTES;
 pub use document::{GraphQl, MAX_DOCUMENT};
 pub use rest::{Rest, RestAnswer, RestCall, RestFailure, Viewer};
-pub use session::{Job, MAX_CALLS};
-pub use translation::{Translated, is_missing_reference, translated, translated_answer};
+pub use session::{MAX_CALLS, QueryScope};
+pub use translation::{RestTranslation, is_missing_reference, translated, translated_answer};

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
 /// Pages that are read for one connection.
 const MAX_PAGES: usize = 10;
@@ -14,7 +14,7 @@ const MAX_ITEMS: usize = 100;
 
 /// Which part of a connection is asked for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Part {
+pub(crate) struct PageSlice {
     first: Option<usize>,
     last: Option<usize>,
     start: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Part {
     pub(crate) nodes: bool,
 }
 
-impl Part {
+impl PageSlice {
     pub(crate) fn parse(args: &Value, counts: bool, nodes: bool) -> RestResult<Self> {
         let number = |name: &str| match &args[name] {
             Value::Null => Ok(None),
@@ -113,7 +113,7 @@ struct Page {
 }
 
 /// A list of REST's.
-pub(crate) struct List {
+pub(crate) struct RestList {
     path: String,
     query: Vec<(&'static str, String)>,
     /// Where the items are in the answer.
@@ -125,7 +125,7 @@ pub(crate) struct List {
     marks: Vec<(&'static str, Value)>,
 }
 
-impl List {
+impl RestList {
     pub(crate) fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -170,7 +170,7 @@ impl List {
     /// One page, without the first ones that are to be skipped.
     async fn page(
         &self,
-        session: &Session,
+        session: &QuerySession,
         page: usize,
         size: usize,
         skipped: usize,
@@ -220,13 +220,13 @@ impl List {
     ///
     /// # Errors
     /// It is longer than what is read: what follows could be what is looked for.
-    pub(crate) async fn all(&self, session: &Session) -> RestResult<Vec<Value>> {
+    pub(crate) async fn all(&self, session: &QuerySession) -> RestResult<Vec<Value>> {
         let placed = self.placed(session).await?;
         Ok(placed.into_iter().map(|(_, item)| item).collect())
     }
 
     /// All of it, each with its place in the list.
-    async fn placed(&self, session: &Session) -> RestResult<Vec<(usize, Value)>> {
+    async fn placed(&self, session: &QuerySession) -> RestResult<Vec<(usize, Value)>> {
         let size = largest(session);
         let mut all = Vec::new();
         for page in 1..=MAX_PAGES {
@@ -246,7 +246,7 @@ impl List {
         ))
     }
 
-    async fn count(&self, session: &Session) -> RestResult<usize> {
+    async fn count(&self, session: &QuerySession) -> RestResult<usize> {
         if self.keep.is_some() {
             return Ok(self.all(session).await?.len());
         }
@@ -255,7 +255,11 @@ impl List {
     }
 
     /// The part of it that is asked for.
-    pub(crate) async fn connection(&self, session: &Session, part: &Part) -> RestResult<Value> {
+    pub(crate) async fn connection(
+        &self,
+        session: &QuerySession,
+        part: &PageSlice,
+    ) -> RestResult<Value> {
         if !part.nodes {
             let total = self.count(session).await?;
             return Ok(json!({"totalCount": total, "nodes": [], "cursors": []}));
@@ -319,7 +323,7 @@ impl List {
     }
 
     /// The last ones of those that are kept.
-    async fn last_ones(&self, session: &Session, part: &Part) -> RestResult<Value> {
+    async fn last_ones(&self, session: &QuerySession, part: &PageSlice) -> RestResult<Value> {
         let all = self.placed(session).await?;
         let total = all.len();
         let after = all.partition_point(|(place, _)| *place <= part.start);
@@ -331,7 +335,7 @@ impl List {
     }
 }
 
-fn largest(session: &Session) -> usize {
+fn largest(session: &QuerySession) -> usize {
     if session.is_github() { 100 } else { 50 }
 }
 
@@ -371,7 +375,7 @@ pub(crate) fn sort(items: &mut [Value], places: &str, largest_first: bool) {
 }
 
 /// A connection of what is there already.
-pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
+pub(crate) fn of_items(items: Vec<Value>, part: &PageSlice) -> Value {
     let (total, wanted) = (items.len(), part.size());
     let mut start = part.start.min(total);
     if part.is_from_end() {
@@ -387,7 +391,7 @@ pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
 ///
 /// # Errors
 /// There may be more of what is asked for than was read.
-pub(crate) fn backwards(mut found: Value, part: &Part) -> RestResult<Value> {
+pub(crate) fn backwards(mut found: Value, part: &PageSlice) -> RestResult<Value> {
     let has_more = found["pageInfo"]["hasNextPage"].take();
     let is_whole = found["nodes"]
         .as_array()

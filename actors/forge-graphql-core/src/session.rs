@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::budget::Budget;
+use crate::budget::QueryBudget;
 use crate::rest::{RestAnswer, RestCall, RestFailure, Viewer};
 
 /// REST calls that one document may cause.
@@ -24,31 +24,31 @@ pub(crate) type RestResult<T> = Result<T, RestFailure>;
 type SharedAnswer<T> = Shared<BoxFuture<'static, RestResult<T>>>;
 
 /// What is waited for.
-pub(crate) enum Request {
+pub(crate) enum SessionRequest {
     Call(RestCall, oneshot::Sender<RestResult<RestAnswer>>),
     Viewer(oneshot::Sender<RestResult<Viewer>>),
 }
 
 /// Whose document it is.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct QueryScope {
     /// `owner/name`: the only repository that is reached.
     pub repository: String,
     /// The forge's kind.
     pub forge: Forge,
 }
 
-pub(crate) struct Session {
-    pub(crate) job: Job,
-    requests: mpsc::UnboundedSender<Request>,
+pub(crate) struct QuerySession {
+    pub(crate) job: QueryScope,
+    requests: mpsc::UnboundedSender<SessionRequest>,
     read: Mutex<HashMap<String, SharedAnswer<Arc<RestAnswer>>>>,
     viewer: Mutex<Option<SharedAnswer<Viewer>>>,
     made: AtomicU32,
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) budget: Arc<QueryBudget>,
 }
 
-impl Session {
-    pub(crate) fn new(job: Job, requests: mpsc::UnboundedSender<Request>) -> Self {
+impl QuerySession {
+    pub(crate) fn new(job: QueryScope, requests: mpsc::UnboundedSender<SessionRequest>) -> Self {
         Self {
             job,
             requests,
@@ -132,7 +132,7 @@ impl Session {
     pub(crate) async fn viewer(&self) -> RestResult<Viewer> {
         let asked = || {
             let (reply, answer) = oneshot::channel();
-            let sent = self.requests.unbounded_send(Request::Viewer(reply));
+            let sent = self.requests.unbounded_send(SessionRequest::Viewer(reply));
             async move {
                 sent.map_err(|_| not_found())?;
                 answer.await.map_err(|_| not_found())?
@@ -169,7 +169,9 @@ impl Session {
     ) -> impl Future<Output = RestResult<RestAnswer>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
         let sent = if self.made.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
-            let sent = self.requests.unbounded_send(Request::Call(call, reply));
+            let sent = self
+                .requests
+                .unbounded_send(SessionRequest::Call(call, reply));
             sent.map_err(|_| not_found())
         } else {
             Err(RestFailure::new(

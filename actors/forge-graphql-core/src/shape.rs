@@ -9,19 +9,19 @@ use async_graphql::{Positioned, Value as GqlValue};
 use serde_json::{Value, json};
 
 /// What a value of a type is.
-pub(crate) enum Shape {
+pub(crate) enum TypeShape {
     Scalar,
     Object,
     /// One of several.
     Abstract,
     Enum(BTreeSet<String>),
-    Input(Arguments),
+    Input(ArgumentTypes),
 }
 
-pub(crate) type Shapes = HashMap<String, Shape>;
+pub(crate) type Shapes = HashMap<String, TypeShape>;
 
 /// Arguments by name, with their types.
-pub(crate) type Arguments = Vec<(String, Type)>;
+pub(crate) type ArgumentTypes = Vec<(String, Type)>;
 
 /// The name in a type, whatever lists it is in.
 pub(crate) fn base_name(ty: &Type) -> &str {
@@ -32,14 +32,14 @@ pub(crate) fn base_name(ty: &Type) -> &str {
 }
 
 /// Names and types.
-pub(crate) fn typed(definitions: &[Positioned<InputValueDefinition>]) -> Arguments {
+pub(crate) fn typed(definitions: &[Positioned<InputValueDefinition>]) -> ArgumentTypes {
     let names = definitions.iter().map(|one| &one.node);
     let typed = names.map(|one| (one.name.node.to_string(), one.ty.node.clone()));
     typed.collect()
 }
 
 /// One value stands for a list of one.
-pub(crate) fn coerce(values: &mut Value, arguments: &Arguments, shapes: &Shapes) {
+pub(crate) fn coerce(values: &mut Value, arguments: &ArgumentTypes, shapes: &Shapes) {
     for (name, ty) in arguments {
         let Some(value) = values.get_mut(name) else {
             continue;
@@ -47,7 +47,7 @@ pub(crate) fn coerce(values: &mut Value, arguments: &Arguments, shapes: &Shapes)
         if matches!(ty.base, BaseType::List(_)) && !value.is_array() && !value.is_null() {
             *value = json!([value.take()]);
         }
-        let Some(Shape::Input(inner)) = shapes.get(base_name(ty)) else {
+        let Some(TypeShape::Input(inner)) = shapes.get(base_name(ty)) else {
             continue;
         };
         match value {
@@ -70,18 +70,18 @@ pub(crate) fn shaped(value: Value, ty: &Type, shapes: &Shapes) -> Option<FieldVa
             Some(FieldValue::list(values))
         }
         BaseType::Named(name) => match shapes.get(name.as_str())? {
-            Shape::Scalar => scalar(value, name, ty.nullable),
-            Shape::Enum(words) => {
+            TypeShape::Scalar => scalar(value, name, ty.nullable),
+            TypeShape::Enum(words) => {
                 let word = value.as_str()?.to_ascii_uppercase();
                 let word = words.contains(&word).then_some(word)?;
                 Some(FieldValue::value(word))
             }
-            Shape::Object if value.is_object() => Some(FieldValue::owned_any(value)),
-            Shape::Abstract if value.is_object() => {
+            TypeShape::Object if value.is_object() => Some(FieldValue::owned_any(value)),
+            TypeShape::Abstract if value.is_object() => {
                 let kind = concrete(name, &value);
                 Some(FieldValue::owned_any(value).with_type(kind))
             }
-            Shape::Object | Shape::Abstract | Shape::Input(_) => None,
+            TypeShape::Object | TypeShape::Abstract | TypeShape::Input(_) => None,
         },
     }
 }

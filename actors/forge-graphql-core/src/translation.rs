@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A call of REST's, and how it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Translated {
+pub struct RestTranslation {
     /// The method's word.
     pub method: String,
     /// The path below the API.
@@ -37,8 +37,8 @@ pub fn translated(
     path: &str,
     query: Option<&str>,
     accept: &str,
-) -> Translated {
-    let mut call = Translated {
+) -> RestTranslation {
+    let mut call = RestTranslation {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.map(str::to_owned),
@@ -72,7 +72,7 @@ pub fn translated(
     call
 }
 
-impl Translated {
+impl RestTranslation {
     /// The body as the forge takes it.
     #[must_use]
     pub fn body(&self, body: &[u8]) -> Option<Vec<u8>> {
@@ -209,7 +209,7 @@ mod tests {
                 Some((path, query)) => (path, Some(query)),
                 None => (rest, None),
             };
-            let shown = |call: &Translated| match &call.query {
+            let shown = |call: &RestTranslation| match &call.query {
                 Some(query) => format!("{} {}?{query}", call.method, call.path),
                 None => format!("{} {}", call.method, call.path),
             };

@@ -14,13 +14,13 @@ use async_graphql::parser::types::{
 };
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, value_at};
+use crate::ask::{FieldRequest, value_at};
 use crate::limits::{MAX_DEPTH, MAX_FIELDS};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
-use crate::shape::{Arguments, Shape, Shapes, base_name, coerce, shaped, typed};
+use crate::session::{QuerySession, RestResult};
+use crate::shape::{ArgumentTypes, Shapes, TypeShape, base_name, coerce, shaped, typed};
 
 const TABLES: [&str; 3] = [
     include_str!("schema/objects.graphql"),
@@ -41,7 +41,7 @@ struct Row {
     kind: String,
     field: String,
     ty: Type,
-    arguments: Arguments,
+    arguments: ArgumentTypes,
     source: Source,
 }
 
@@ -68,20 +68,20 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
         .collect();
     let mut shapes = Shapes::new();
     for name in ["String", "Int", "Boolean", "ID", "Float"] {
-        shapes.insert(name.to_owned(), Shape::Scalar);
+        shapes.insert(name.to_owned(), TypeShape::Scalar);
     }
     let mut connections = BTreeSet::new();
     for definition in &definitions {
         let name = definition.name.node.to_string();
         let shape = match &definition.kind {
-            TypeKind::Scalar => Shape::Scalar,
-            TypeKind::Interface(_) | TypeKind::Union(_) => Shape::Abstract,
+            TypeKind::Scalar => TypeShape::Scalar,
+            TypeKind::Interface(_) | TypeKind::Union(_) => TypeShape::Abstract,
             TypeKind::Enum(kind) => {
                 let words = kind
                     .values
                     .iter()
                     .map(|value| value.node.value.node.to_string());
-                Shape::Enum(words.collect())
+                TypeShape::Enum(words.collect())
             }
             TypeKind::Object(kind) => {
                 let used = kind
@@ -94,15 +94,15 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
                     base.map(str::to_owned)
                 });
                 connections.extend(used);
-                Shape::Object
+                TypeShape::Object
             }
-            TypeKind::InputObject(kind) => Shape::Input(typed(&kind.fields)),
+            TypeKind::InputObject(kind) => TypeShape::Input(typed(&kind.fields)),
         };
         shapes.insert(name, shape);
     }
     for base in &connections {
         for ending in ["Connection", "Edge"] {
-            shapes.insert(format!("{base}{ending}"), Shape::Object);
+            shapes.insert(format!("{base}{ending}"), TypeShape::Object);
         }
     }
     let shapes = Arc::new(shapes);
@@ -264,7 +264,7 @@ fn build_field(row: Row, shapes: &Arc<Shapes>) -> Field {
             let value = match counted(&row, &context, &shapes).await {
                 Ok(value) => value,
                 Err(failure) => {
-                    let session = context.data::<Arc<Session>>();
+                    let session = context.data::<Arc<QuerySession>>();
                     if session.is_ok_and(|session| !session.budget.is_news(&failure)) {
                         return Ok(None);
                     }
@@ -292,7 +292,7 @@ fn error(failure: &RestFailure) -> Error {
 async fn counted(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> RestResult<Value> {
     let value = found(row, context, shapes).await?;
     let fields = context.field().selection_set().count();
-    if let Ok(session) = context.data::<Arc<Session>>() {
+    if let Ok(session) = context.data::<Arc<QuerySession>>() {
         session.budget.count_fields(&value, fields)?;
     }
     Ok(value)
@@ -300,7 +300,7 @@ async fn counted(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> R
 
 /// What a field's value is, as JSON.
 async fn found(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> RestResult<Value> {
-    let session = context.data::<Arc<Session>>();
+    let session = context.data::<Arc<QuerySession>>();
     let session = session.map_err(|error| RestFailure::new(500, error.message))?;
     let nothing = json!({});
     let of = context
@@ -315,7 +315,7 @@ async fn found(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> Res
     let mut args = Value::Object(args);
     coerce(&mut args, &row.arguments, shapes);
     let selects = |name: &str| context.look_ahead().field(name).exists();
-    let ask = Ask {
+    let ask = FieldRequest {
         session,
         kind: &row.kind,
         field: &row.field,

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::error::GitError;
 use crate::remote::{Remote, Transports};
-use crate::run::{CommandOutput, Input, Limits, run};
-use crate::session::Session;
+use crate::run::{CallLimits, GitInput, GitOutput, run};
+use crate::session::GitSession;
 
 /// Settings of every call: what a repository or a host could otherwise bring in.
 const SETTINGS: [&str; 16] = [
@@ -89,8 +89,8 @@ impl Git {
         }
     }
 
-    /// A call in `folder`; add arguments, then [`Call::output`].
-    pub fn call(&self, folder: &Path, what: &str) -> Call {
+    /// A call in `folder`; add arguments, then [`GitInvocation::output`].
+    pub fn call(&self, folder: &Path, what: &str) -> GitInvocation {
         let mut command = Command::new(&self.program);
         command.current_dir(folder).env_clear();
         command
@@ -106,17 +106,17 @@ impl Git {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        Call {
+        GitInvocation {
             command,
             program: self.program.clone(),
             what: what.to_owned(),
-            limits: Limits {
+            limits: CallLimits {
                 time: self.timeout,
                 bytes: 16 << 20,
                 memory: self.memory,
                 file: self.file,
             },
-            input: Input::Nothing,
+            input: GitInput::Nothing,
             output: None,
             started: false,
         }
@@ -125,17 +125,17 @@ impl Git {
 
 /// A call that is being put together.
 #[derive(Debug)]
-pub struct Call {
+pub struct GitInvocation {
     command: Command,
     program: PathBuf,
     what: String,
-    limits: Limits,
-    input: Input,
+    limits: CallLimits,
+    input: GitInput,
     output: Option<File>,
     started: bool,
 }
 
-impl Call {
+impl GitInvocation {
     /// A setting for this call, before its subcommand.
     #[must_use]
     pub fn setting(mut self, setting: &str) -> Self {
@@ -209,14 +209,14 @@ impl Call {
     /// What it reads from its standard input.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Self {
-        self.input = Input::Bytes(bytes);
+        self.input = GitInput::Bytes(bytes);
         self
     }
 
     /// The file that it reads as its standard input, from where that stands.
     #[must_use]
     pub(crate) fn input_file(mut self, file: File) -> Self {
-        self.input = Input::File(file);
+        self.input = GitInput::File(file);
         self
     }
 
@@ -231,7 +231,7 @@ impl Call {
     ///
     /// # Errors
     /// When it cannot start, takes too long or prints too much.
-    pub(crate) fn run_to_end(mut self) -> Result<CommandOutput, GitError> {
+    pub(crate) fn run_to_end(mut self) -> Result<GitOutput, GitError> {
         self.spawn();
         run(
             &mut self.command,
@@ -249,7 +249,7 @@ impl Call {
     /// When it cannot start, fails, takes too long or prints too much.
     pub fn output(self) -> Result<Vec<u8>, GitError> {
         let what = self.what.clone();
-        let CommandOutput { status, out, err } = self.run_to_end()?;
+        let GitOutput { status, out, err } = self.run_to_end()?;
         if status.success() {
             return Ok(out);
         }
@@ -263,7 +263,7 @@ impl Call {
     /// Runs it and gives its standard output as text without the line's end.
     ///
     /// # Errors
-    /// As [`Call::output`], and when it is not UTF-8.
+    /// As [`GitInvocation::output`], and when it is not UTF-8.
     pub fn text(self) -> Result<String, GitError> {
         let what = self.what.clone();
         let out = String::from_utf8(self.output()?).map_err(|_| GitError::Unexpected {
@@ -277,7 +277,7 @@ impl Call {
     /// by nothing else that there is none.
     ///
     /// # Errors
-    /// As [`Call::text`].
+    /// As [`GitInvocation::text`].
     pub(crate) fn found(self) -> Result<Option<String>, GitError> {
         let what = self.what.clone();
         let output = self.run_to_end()?;
@@ -296,9 +296,9 @@ impl Call {
     }
 
     /// Starts it, for an output that is read while it runs. Its time is that of one read.
-    pub(crate) fn session(mut self) -> Result<Session, GitError> {
+    pub(crate) fn session(mut self) -> Result<GitSession, GitError> {
         self.spawn();
-        Session::start(&mut self.command, &self.program, &self.what, self.limits)
+        GitSession::start(&mut self.command, &self.program, &self.what, self.limits)
     }
 
     fn spawn(&mut self) {

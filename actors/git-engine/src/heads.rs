@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forge_core::{CommitSha, GitRef, ObjectFormats};
 
-use crate::command::Call;
+use crate::command::GitInvocation;
 use crate::error::GitError;
 use crate::mirror::Mirror;
 use crate::remote::Remote;
@@ -164,7 +164,7 @@ impl WorkTree {
 }
 
 fn listed(
-    call: &dyn Fn(&str) -> Call,
+    call: &dyn Fn(&str) -> GitInvocation,
     remote: &Remote,
     options: &[&str],
     patterns: &[&str],
@@ -177,7 +177,7 @@ fn listed(
 }
 
 fn default_branch(
-    call: &dyn Fn(&str) -> Call,
+    call: &dyn Fn(&str) -> GitInvocation,
     remote: &Remote,
     within: Duration,
 ) -> Result<Option<(String, CommitSha)>, GitError> {

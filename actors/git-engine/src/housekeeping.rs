@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::command::Call;
+use crate::command::GitInvocation;
 use crate::error::GitError;
 
 /// Packs from which on it is worth it; each fetch leaves one.
@@ -41,7 +41,7 @@ pub struct References<'a> {
 /// # Errors
 /// When git fails or takes longer than a call may; nothing is lost then.
 pub fn housekeep(
-    call: &dyn Fn(&str) -> Call,
+    call: &dyn Fn(&str) -> GitInvocation,
     folder: &Path,
     references: References<'_>,
     now: SystemTime,
@@ -83,7 +83,7 @@ fn was_tried(folder: &Path, now: SystemTime) -> bool {
     })
 }
 
-fn drop_old(call: &dyn Fn(&str) -> Call, pinned: &str) -> Result<(), GitError> {
+fn drop_old(call: &dyn Fn(&str) -> GitInvocation, pinned: &str) -> Result<(), GitError> {
     let all =
         call("for-each-ref").args(["--sort=-creatordate", "--format=%(refname)", "--", pinned]);
     let all = all.text()?;

@@ -29,7 +29,7 @@
 //!   has named for two weeks.
 //! - **What a stranger pushes is apart.** A [`Quarantine`] has the references and, as alternates,
 //!   the objects of one mirror; its own objects are checked, and gone with it.
-//! - **Repositories of others are read only.** [`Repository`] asks git for names, trees and
+//! - **Repositories of others are read only.** [`LocalRepository`] asks git for names, trees and
 //!   differences, [`Objects`] for contents, by commands that run nothing the repository names.
 //! - **The repository's content is data.** git follows no submodules (they are
 //!   [listed](WorkTree::submodules), and the caller decides), no filters run (none is configured),
@@ -56,7 +56,7 @@ mod tracked;
 mod tree;
 mod work_tree;
 
-pub use command::{Call, Git};
+pub use command::{Git, GitInvocation};
 pub use commits::CommitFacts;
 pub use digest::{TreeDigest, tree_digest};
 pub use error::GitError;
@@ -65,14 +65,14 @@ pub use housekeeping::{References, housekeep};
 pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use merge::Merge;
 pub use mirror::{Depth, Mirror, Mirrors};
-pub use objects::{Blob, BlobLookup, Objects};
+pub use objects::{BlobLookup, GitBlob, Objects};
 pub use quarantine::{ForgeAnswer, PushedRef, Quarantine};
-pub use remote::{Remote, RemoteError, Transports};
+pub use remote::{Remote, RemoteUrlError, Transports};
 pub use repository::{
-    RefStamp, Repository, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,
+    LocalRepository, RefStamp, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,
 };
 pub use ssh::SshAccess;
 pub use submodules::Submodule;
 pub use tracked::TrackedFiles;
-pub use tree::{EntryKind, TreeEntry};
+pub use tree::{TreeEntry, TreeEntryKind};
 pub use work_tree::{Fetch, Sparse, WorkTree};

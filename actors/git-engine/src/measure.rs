@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use forge_core::CommitSha;
 
-use crate::command::Call;
+use crate::command::GitInvocation;
 use crate::error::GitError;
 use crate::mirror::Mirror;
 
@@ -83,7 +83,7 @@ impl Mirror {
 /// # Errors
 /// [`GitError::TooMuch`] when it is not; when the commit or a part of it is not here.
 pub fn tree_size(
-    call: &dyn Fn(&str) -> Call,
+    call: &dyn Fn(&str) -> GitInvocation,
     commit: &CommitSha,
     limits: &TreeLimits,
 ) -> Result<TreeSize, GitError> {
@@ -109,7 +109,7 @@ pub fn tree_size(
 
 /// Reads every folder object once, level by level.
 fn read_objects(
-    call: &dyn Fn(&str) -> Call,
+    call: &dyn Fn(&str) -> GitInvocation,
     commit: &CommitSha,
     limits: &TreeLimits,
 ) -> Result<Objects, GitError> {
@@ -149,7 +149,10 @@ fn read_objects(
     Ok(objects)
 }
 
-fn file_sizes(call: &dyn Fn(&str) -> Call, objects: &Objects) -> Result<Vec<u64>, GitError> {
+fn file_sizes(
+    call: &dyn Fn(&str) -> GitInvocation,
+    objects: &Objects,
+) -> Result<Vec<u64>, GitError> {
     if objects.file_names.is_empty() {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use forge_core::{CommitSha, GitRef, RepoName, TagName};
 use parking_lot::Mutex;
 
-use crate::command::{Call, Git};
+use crate::command::{Git, GitInvocation};
 use crate::error::GitError;
 use crate::housekeeping::{References, housekeep};
 use crate::remote::Remote;
@@ -329,7 +329,7 @@ impl Mirror {
 
     fn entries(
         &self,
-        call: Call,
+        call: GitInvocation,
         commit: &CommitSha,
         folder: &str,
     ) -> Result<Vec<TreeEntry>, GitError> {
@@ -463,7 +463,7 @@ impl Mirror {
         &self.git
     }
 
-    pub(crate) fn call(&self, what: &str) -> Call {
+    pub(crate) fn call(&self, what: &str) -> GitInvocation {
         self.git.call(&self.folder, what)
     }
 }

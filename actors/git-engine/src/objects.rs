@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::error::GitError;
-use crate::repository::Repository;
-use crate::session::Session;
+use crate::repository::LocalRepository;
+use crate::session::GitSession;
 
 /// Processes that wait for the next question.
 const MAX_IDLE: usize = 2;
@@ -18,13 +18,13 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// Reads objects of a repository. Each thread that reads at the same time has a process of its own.
 #[derive(Debug)]
 pub struct Objects {
-    repository: Repository,
-    idle: Mutex<Vec<(Instant, Session)>>,
+    repository: LocalRepository,
+    idle: Mutex<Vec<(Instant, GitSession)>>,
 }
 
 /// The content of a file in the object store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blob {
+pub struct GitBlob {
     /// Its name: 40 or 64 hexadecimal digits.
     pub id: String,
     /// All of it.
@@ -35,7 +35,7 @@ pub struct Blob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlobLookup {
     /// A file.
-    Blob(Blob),
+    Blob(GitBlob),
     /// A file of more bytes than are wanted.
     TooLarge(u64),
     /// Nothing, or no file.
@@ -45,7 +45,7 @@ pub enum BlobLookup {
 impl Objects {
     /// The objects of a repository; no process is started yet.
     #[must_use]
-    pub fn new(repository: Repository) -> Self {
+    pub fn new(repository: LocalRepository) -> Self {
         Self {
             repository,
             idle: Mutex::default(),
@@ -54,7 +54,7 @@ impl Objects {
 
     /// The repository.
     #[must_use]
-    pub fn repository(&self) -> &Repository {
+    pub fn repository(&self) -> &LocalRepository {
         &self.repository
     }
 
@@ -63,10 +63,10 @@ impl Objects {
     /// # Errors
     /// When git cannot run, takes too long, or says something unexpected.
     pub fn blob(&self, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
-        let found = self.find(name, limit, Session::bytes)?;
+        let found = self.find(name, limit, GitSession::bytes)?;
         Ok(found.map_or_else(
             |nothing| nothing,
-            |(id, bytes)| BlobLookup::Blob(Blob { id, bytes }),
+            |(id, bytes)| BlobLookup::Blob(GitBlob { id, bytes }),
         ))
     }
 
@@ -84,7 +84,7 @@ impl Objects {
         let bytes = Vec::new();
         Ok(found.map_or_else(
             |nothing| nothing,
-            |(id, ())| BlobLookup::Blob(Blob { id, bytes }),
+            |(id, ())| BlobLookup::Blob(GitBlob { id, bytes }),
         ))
     }
 
@@ -93,7 +93,7 @@ impl Objects {
         &self,
         name: &[u8],
         limit: u64,
-        take: impl FnOnce(&mut Session, usize) -> Result<T, GitError>,
+        take: impl FnOnce(&mut GitSession, usize) -> Result<T, GitError>,
     ) -> Result<Result<(String, T), BlobLookup>, GitError> {
         let mut name = Cow::Borrowed(name);
         // It would be two questions.
@@ -149,7 +149,7 @@ impl Objects {
         self.idle.lock().retain(|(since, _)| since.elapsed() < most);
     }
 
-    fn start_session(&self) -> Result<Session, GitError> {
+    fn start_session(&self) -> Result<GitSession, GitError> {
         let call = self.repository.call("cat-file").with_limit(MAX_WAIT);
         call.arg("--batch").session()
     }
@@ -164,7 +164,7 @@ struct Head {
 
 /// `<id> blob <size>\n<bytes>\n`, of which the first line is read, or one line that ends with what
 /// is wrong: then there is nothing.
-fn ask(session: &mut Session, name: &[u8]) -> Result<Option<Head>, GitError> {
+fn ask(session: &mut GitSession, name: &[u8]) -> Result<Option<Head>, GitError> {
     let line = [name, b"\n"].concat();
     session.ask(&line)?;
     let head = session.read_until(b'\n')?;

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::command::{Call, Git, last_line};
+use crate::command::{Git, GitInvocation, last_line};
 use crate::error::GitError;
 use crate::mirror::Mirror;
 use crate::remote::Remote;
@@ -394,7 +394,7 @@ impl Quarantine {
         })
     }
 
-    fn call(&self, what: &str) -> Call {
+    fn call(&self, what: &str) -> GitInvocation {
         // Nothing above the folder is taken for the repository.
         self.git
             .call(&self.folder, what)

@@ -28,7 +28,7 @@ impl Transports {
 
 /// Why a URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RemoteError {
+pub enum RemoteUrlError {
     /// It cannot be read as a URL.
     #[error("`{0}` is no URL")]
     NotAUrl(String),
@@ -72,13 +72,13 @@ impl Remote {
     ///
     /// # Errors
     /// When its transport is not allowed, it holds credentials, or it is malformed.
-    pub fn parse(text: &str, transports: Transports) -> Result<Self, RemoteError> {
+    pub fn parse(text: &str, transports: Transports) -> Result<Self, RemoteUrlError> {
         if text.len() > 2048 || text.chars().any(|c| c.is_control() || c == ' ') {
-            return Err(RemoteError::Malformed(
+            return Err(RemoteUrlError::Malformed(
                 "holds blanks or control characters, or is too long",
             ));
         }
-        let scheme = |found: &str| RemoteError::Scheme {
+        let scheme = |found: &str| RemoteUrlError::Scheme {
             scheme: found.to_owned(),
             allowed: transports.allowed().replace(':', ", "),
         };
@@ -91,7 +91,7 @@ impl Remote {
                 return Err(scheme(helper));
             }
         }
-        let url = Url::parse(text).map_err(|_| RemoteError::NotAUrl(text.to_owned()))?;
+        let url = Url::parse(text).map_err(|_| RemoteUrlError::NotAUrl(text.to_owned()))?;
         let allowed = match url.scheme() {
             "https" => true,
             "http" => transports.http,
@@ -102,13 +102,13 @@ impl Remote {
             return Err(scheme(url.scheme()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(RemoteError::Credentials);
+            return Err(RemoteUrlError::Credentials);
         }
         if url.scheme() != "file" && url.host_str().is_none_or(|host| host.starts_with('-')) {
-            return Err(RemoteError::Malformed("names no host"));
+            return Err(RemoteUrlError::Malformed("names no host"));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(RemoteError::Malformed("has a query or a fragment"));
+            return Err(RemoteUrlError::Malformed("has a query or a fragment"));
         }
         Ok(Self {
             url,
@@ -124,14 +124,14 @@ impl Remote {
     ///
     /// # Errors
     /// When it is none, or malformed.
-    pub fn ssh(address: &str, access: SshAccess) -> Result<Self, RemoteError> {
+    pub fn ssh(address: &str, access: SshAccess) -> Result<Self, RemoteUrlError> {
         let checked = |c: char| !c.is_control() && !matches!(c, ' ' | '\'' | '"' | '`' | '\\');
         if address.len() > 2048 || !address.chars().all(checked) {
-            return Err(RemoteError::Malformed(
+            return Err(RemoteUrlError::Malformed(
                 "holds blanks, quotes or control characters, or is too long",
             ));
         }
-        let not_a_url = || RemoteError::NotAUrl(address.to_owned());
+        let not_a_url = || RemoteUrlError::NotAUrl(address.to_owned());
         let url = match address.strip_prefix("ssh://") {
             Some(_) => address.to_owned(),
             None => {
@@ -146,16 +146,16 @@ impl Remote {
         };
         let is_host = |host: &str| plain(host) || matches!(url.host(), Some(url::Host::Ipv6(_)));
         if !url.host_str().is_some_and(is_host) || !plain(url.username()) {
-            return Err(RemoteError::Malformed("names no user or no host"));
+            return Err(RemoteUrlError::Malformed("names no user or no host"));
         }
         if url.password().is_some() {
-            return Err(RemoteError::Credentials);
+            return Err(RemoteUrlError::Credentials);
         }
         if matches!(url.path(), "" | "/") || url.path().starts_with("/-") {
-            return Err(RemoteError::Malformed("names no repository"));
+            return Err(RemoteUrlError::Malformed("names no repository"));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(RemoteError::Malformed("has a query or a fragment"));
+            return Err(RemoteUrlError::Malformed("has a query or a fragment"));
         }
         Ok(Self {
             url,

@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use forge_core::{CommitSha, ObjectFormats};
 
-use crate::command::{Call, Git};
+use crate::command::{Git, GitInvocation};
 use crate::error::GitError;
-use crate::session::Session;
-use crate::tree::EntryKind;
+use crate::session::GitSession;
+use crate::tree::TreeEntryKind;
 
 /// Why a folder cannot be read as a repository.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum RepositoryError {
 
 /// A repository, with or without a work tree.
 #[derive(Debug, Clone)]
-pub struct Repository {
+pub struct LocalRepository {
     git: Git,
     folder: PathBuf,
     /// Where its `HEAD` is.
@@ -47,7 +47,7 @@ pub struct TreeItem {
     /// Path from the top of the repository.
     pub path: PathBuf,
     /// What it is; never a folder.
-    pub kind: EntryKind,
+    pub kind: TreeEntryKind,
     /// The name of its content: 40 or 64 hexadecimal digits.
     pub id: String,
     /// Bytes of a file; 0 where git does not say.
@@ -60,10 +60,10 @@ pub struct TreeChange {
     /// Path from the top of the repository.
     pub path: PathBuf,
     /// What it is now; `None` where it is gone.
-    pub kind: Option<EntryKind>,
+    pub kind: Option<TreeEntryKind>,
 }
 
-impl Repository {
+impl LocalRepository {
     /// The repository at `folder`: a folder with `.git` in it, or a bare one. Those above it do not
     /// count. Whoever it belongs to: nothing that its configuration names is run.
     ///
@@ -106,7 +106,7 @@ impl Repository {
     }
 
     /// A call of git in it that finds it again without looking.
-    pub(crate) fn call(&self, what: &str) -> Call {
+    pub(crate) fn call(&self, what: &str) -> GitInvocation {
         let call = self
             .git
             .call(&self.folder, what)
@@ -216,11 +216,11 @@ pub struct RefStamp(Vec<Option<(u64, u64, Option<SystemTime>)>>);
 
 /// What a tree holds, read from git as it goes.
 #[derive(Debug)]
-pub struct TreeItems(Option<Session>);
+pub struct TreeItems(Option<GitSession>);
 
 /// What differs, read from git as it goes.
 #[derive(Debug)]
-pub struct TreeChanges(Option<Session>);
+pub struct TreeChanges(Option<GitSession>);
 
 impl Iterator for TreeItems {
     type Item = Result<TreeItem, GitError>;
@@ -253,8 +253,8 @@ impl Iterator for TreeChanges {
 
 /// The next of a listing; after an error, and after its end, nothing.
 fn following<T>(
-    session: &mut Option<Session>,
-    read: impl FnOnce(&mut Session) -> Result<Option<T>, GitError>,
+    session: &mut Option<GitSession>,
+    read: impl FnOnce(&mut GitSession) -> Result<Option<T>, GitError>,
 ) -> Option<Result<T, GitError>> {
     let next = read(session.as_mut()?);
     match next {
@@ -276,7 +276,7 @@ fn tree_item(line: &[u8]) -> Option<TreeItem> {
     let (mode, _, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
     Some(TreeItem {
         path: OsString::from_vec(line[tab + 1..].to_vec()).into(),
-        kind: EntryKind::of_mode(mode)?,
+        kind: TreeEntryKind::of_mode(mode)?,
         id: id.to_owned(),
         size: size.parse().unwrap_or(0),
     })
@@ -290,7 +290,7 @@ fn tree_change(head: &[u8], path: Vec<u8>) -> Option<TreeChange> {
         path: OsString::from_vec(path).into(),
         kind: match new {
             "000000" => None,
-            mode => Some(EntryKind::of_mode(mode)?),
+            mode => Some(TreeEntryKind::of_mode(mode)?),
         },
     })
 }

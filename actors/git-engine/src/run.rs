@@ -14,7 +14,7 @@ use crate::error::GitError;
 
 /// What a call may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct CallLimits {
     pub(crate) time: Duration,
     /// Of standard output; standard error is cut to its end.
     pub(crate) bytes: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
 
 /// What a call reads from its standard input.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum GitInput {
     Nothing,
     Bytes(Vec<u8>),
     /// From where it stands.
@@ -34,7 +34,7 @@ pub(crate) enum Input {
 }
 
 /// A call that ran to its end.
-pub(crate) struct CommandOutput {
+pub(crate) struct GitOutput {
     pub(crate) status: ExitStatus,
     pub(crate) out: Vec<u8>,
     pub(crate) err: Vec<u8>,
@@ -53,14 +53,14 @@ pub(crate) fn run(
     command: &mut Command,
     program: &Path,
     what: &str,
-    limits: Limits,
-    input: Input,
+    limits: CallLimits,
+    input: GitInput,
     output: Option<File>,
-) -> Result<CommandOutput, GitError> {
+) -> Result<GitOutput, GitError> {
     let (given, input) = match input {
-        Input::Nothing => (Stdio::null(), None),
-        Input::Bytes(bytes) => (Stdio::piped(), Some(bytes)),
-        Input::File(file) => (file.into(), None),
+        GitInput::Nothing => (Stdio::null(), None),
+        GitInput::Bytes(bytes) => (Stdio::piped(), Some(bytes)),
+        GitInput::File(file) => (file.into(), None),
     };
     command
         .process_group(0)
@@ -71,7 +71,7 @@ pub(crate) fn run(
         program: program.to_owned(),
         source,
     })?;
-    let mut group = ProcessGroup(child);
+    let mut group = GitProcessGroup(child);
     // What it starts inherits them, and it starts nothing before it has read its settings.
     limit(&group.0, limits);
     let stdin = group.0.stdin.take();
@@ -100,11 +100,11 @@ pub(crate) fn run(
             program: program.to_owned(),
             source,
         })?;
-        Ok(CommandOutput { status, out, err })
+        Ok(GitOutput { status, out, err })
     })
 }
 
-pub(crate) fn limit(child: &Child, limits: Limits) {
+pub(crate) fn limit(child: &Child, limits: CallLimits) {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return;
     };
@@ -124,13 +124,13 @@ pub(crate) fn limit(child: &Child, limits: Limits) {
     }
 }
 
-enum LimitReached {
+enum LimitKind {
     Time,
     Bytes,
 }
 
-impl LimitReached {
-    fn into_error(self, what: &str, limits: Limits) -> GitError {
+impl LimitKind {
+    fn into_error(self, what: &str, limits: CallLimits) -> GitError {
         let what = what.to_owned();
         match self {
             Self::Time => GitError::TimedOut {
@@ -150,15 +150,15 @@ impl LimitReached {
 fn collect(
     events: &Receiver<PipeEvent>,
     deadline: Instant,
-) -> Result<(Vec<u8>, Vec<u8>), LimitReached> {
+) -> Result<(Vec<u8>, Vec<u8>), LimitKind> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match events.recv_timeout(left) {
             Ok(PipeEvent::Out(bytes)) => out = bytes,
             Ok(PipeEvent::Err(bytes)) => err = bytes,
-            Ok(PipeEvent::Overflow) => return Err(LimitReached::Bytes),
-            Err(RecvTimeoutError::Timeout) => return Err(LimitReached::Time),
+            Ok(PipeEvent::Overflow) => return Err(LimitKind::Bytes),
+            Err(RecvTimeoutError::Timeout) => return Err(LimitKind::Time),
             Err(RecvTimeoutError::Disconnected) => return Ok((out, err)),
         }
     }
@@ -191,9 +191,9 @@ fn read_end(mut err: impl Read, sender: &Sender<PipeEvent>) {
 
 /// The child and its whole group; dropped unfinished, all of it is killed.
 #[derive(Debug)]
-pub(crate) struct ProcessGroup(pub(crate) Child);
+pub(crate) struct GitProcessGroup(pub(crate) Child);
 
-impl ProcessGroup {
+impl GitProcessGroup {
     fn end(&mut self) {
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(pid, Signal::KILL);
@@ -202,7 +202,7 @@ impl ProcessGroup {
     }
 }
 
-impl Drop for ProcessGroup {
+impl Drop for GitProcessGroup {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) {
             self.end();

@@ -10,12 +10,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::GitError;
-use crate::run::{Limits, ProcessGroup, limit};
+use crate::run::{CallLimits, GitProcessGroup, limit};
 
 /// A git that runs; dropped, it is ended with all that it started.
 #[derive(Debug)]
-pub(crate) struct Session {
-    group: ProcessGroup,
+pub(crate) struct GitSession {
+    group: GitProcessGroup,
     what: String,
     wait: Duration,
     stdin: Option<ChildStdin>,
@@ -41,13 +41,13 @@ impl Read for TimedPipe {
     }
 }
 
-impl Session {
+impl GitSession {
     /// Starts it; what it says of errors is not kept.
     pub(crate) fn start(
         command: &mut Command,
         program: &Path,
         what: &str,
-        limits: Limits,
+        limits: CallLimits,
     ) -> Result<Self, GitError> {
         command
             .process_group(0)
@@ -61,7 +61,7 @@ impl Session {
         limit(&child, limits);
         let stdin = child.stdin.take();
         let pipe = child.stdout.take();
-        let group = ProcessGroup(child);
+        let group = GitProcessGroup(child);
         let wait = limits.time;
         let pipe = pipe.ok_or_else(|| unexpected(what, "it has no output"))?;
         Ok(Self {

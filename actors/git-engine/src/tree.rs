@@ -2,7 +2,7 @@
 
 /// What an entry of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum TreeEntryKind {
     /// A file, executable or not.
     File,
     /// A symbolic link.
@@ -13,7 +13,7 @@ pub enum EntryKind {
     Submodule,
 }
 
-impl EntryKind {
+impl TreeEntryKind {
     /// The kind that git writes as this mode.
     pub(crate) fn of_mode(mode: &str) -> Option<Self> {
         Some(match mode {
@@ -32,7 +32,7 @@ pub struct TreeEntry {
     /// Path from the top of the repository.
     pub path: String,
     /// What it is.
-    pub kind: EntryKind,
+    pub kind: TreeEntryKind,
     /// Bytes; 0 for what has no bytes.
     pub size: u64,
 }
@@ -52,7 +52,7 @@ fn entry(line: &str) -> Result<TreeEntry, String> {
     let mut words = head.split_ascii_whitespace();
     let mode = words.next().ok_or("an entry without a mode")?;
     let size = words.nth(2).ok_or("an entry without a size")?;
-    let kind = EntryKind::of_mode(mode).ok_or_else(|| format!("mode {mode}"))?;
+    let kind = TreeEntryKind::of_mode(mode).ok_or_else(|| format!("mode {mode}"))?;
     Ok(TreeEntry {
         path: path.to_owned(),
         kind,
@@ -75,11 +75,11 @@ mod tests {
         assert_eq!(
             kinds,
             [
-                ("a b", EntryKind::File, 12),
-                ("x", EntryKind::File, 3),
-                ("l", EntryKind::Link, 4),
-                ("d", EntryKind::Folder, 0),
-                ("m", EntryKind::Submodule, 0),
+                ("a b", TreeEntryKind::File, 12),
+                ("x", TreeEntryKind::File, 3),
+                ("l", TreeEntryKind::Link, 4),
+                ("d", TreeEntryKind::Folder, 0),
+                ("m", TreeEntryKind::Submodule, 0),
             ]
         );
         assert!(parse(b"nonsense\0").is_err());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use forge_core::{CommitSha, GitRef};
 
-use crate::command::{Call, Git};
+use crate::command::{Git, GitInvocation};
 use crate::error::GitError;
 use crate::measure::{TreeLimits, TreeSize, tree_size};
 use crate::mirror::{Depth, Mirror, Mirrors};
@@ -93,7 +93,7 @@ impl WorkTree {
         &self.folder
     }
 
-    pub(crate) fn call(&self, what: &str) -> Call {
+    pub(crate) fn call(&self, what: &str) -> GitInvocation {
         self.git.call(&self.folder, what)
     }
 

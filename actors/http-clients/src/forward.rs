@@ -17,7 +17,7 @@ use futures_util::Stream;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::http::{AddressPolicy, ConnectOptions, HttpError, Phase, Tls, failure, redact_url};
+use crate::http::{AddressPolicy, CallPhase, ConnectOptions, HttpError, Tls, failure, redact_url};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
 /// How requests are passed on.
@@ -169,7 +169,7 @@ impl Forwarder {
             .map_err(|_| HttpError::TimedOut {
                 url: redact_url(&self.origin),
                 after: self.options.head,
-                phase: Phase::Waiting,
+                phase: CallPhase::Waiting,
             })?
             .map_err(|error| failure(&self.origin, self.options.connect, error))?;
         Ok(ForwardedResponse {

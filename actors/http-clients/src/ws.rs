@@ -118,7 +118,7 @@ pub(crate) async fn open(
     let timed_out = || HttpError::TimedOut {
         url: redact_url(url),
         after: within,
-        phase: crate::http::Phase::Waiting,
+        phase: crate::http::CallPhase::Waiting,
     };
     let connected = connected.map_err(|_| timed_out())?;
     let (response, framed) = connected.map_err(|error| error_from_awc(url, options, error))?;

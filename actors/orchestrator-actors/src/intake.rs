@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, ResponseFuture};
-use forge_core::{Delivery, Event, Login};
+use forge_core::{Delivery, ForgeEvent, Login};
 use orchestrator_core::Millis;
 use orchestrator_core::admin::WebhookReply;
 use orchestrator_engine::process::StopCause;
@@ -30,7 +30,10 @@ use crate::preflight::Preflight;
 /// An event with its source.
 enum NewEvent {
     Delivery(Box<Delivery>),
-    Found { event: Box<Event>, asked_at: Millis },
+    Found {
+        event: Box<ForgeEvent>,
+        asked_at: Millis,
+    },
 }
 
 /// The actor.

@@ -92,7 +92,7 @@ pub enum JournalEvent {
 
 /// An event and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RecordedEvent {
     /// The event.
     pub event: JournalEvent,
     /// The run.
@@ -105,7 +105,7 @@ pub struct Entry {
     pub about: String,
 }
 
-impl Entry {
+impl RecordedEvent {
     /// An event of a run.
     pub fn new(run: &Run, event: JournalEvent) -> Self {
         Self {

@@ -44,7 +44,7 @@ mod worktree_gc;
 pub use cluster_actors::vm_hosts::{VmHostView, VmHosts};
 pub use dispatcher::Dispatcher;
 pub use intake::Intake;
-pub use ledger::{Clock, RunQuery};
+pub use ledger::{RunQuery, WallClock};
 pub use operator_api::OperatorApi;
 pub use poller::Poller;
 pub use run_logs::file_migration;

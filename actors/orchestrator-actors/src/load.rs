@@ -9,7 +9,7 @@ use config_core::{Diagnostics, Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
-    CheckedConfig, ConfigFile, FileProblem, Files, Folder, Host, locate, routes,
+    CheckedConfig, ConfigFile, ConfigFiles, ConfigHost, FileProblem, Folder, locate, routes,
 };
 use orchestrator_engine::process::Sandbox;
 use orchestrator_engine::scenario;
@@ -22,7 +22,7 @@ const MAX_FILES: usize = 500;
 /// The main file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {reason}", path.display())]
-pub struct LoadError {
+pub struct ConfigLoadError {
     /// Which file.
     pub path: PathBuf,
     /// Why.
@@ -33,8 +33,8 @@ pub struct LoadError {
 ///
 /// # Errors
 /// When the main file cannot be read; what is wrong with others is part of the result.
-pub fn load(path: &Path, environment: &Environment) -> Result<Files, LoadError> {
-    let error = |reason: String| LoadError {
+pub fn load(path: &Path, environment: &Environment) -> Result<ConfigFiles, ConfigLoadError> {
+    let error = |reason: String| ConfigLoadError {
         path: path.to_owned(),
         reason,
     };
@@ -55,7 +55,7 @@ pub fn load(path: &Path, environment: &Environment) -> Result<Files, LoadError> 
     let places = locate(&main, &folder, environment);
     let fragments = loader.folder_of(&folder.join("conf.d"), "toml");
     loader.scenarios(&places.scenarios, environment);
-    Ok(Files {
+    Ok(ConfigFiles {
         main,
         fragments,
         agent_tokens: loader.secret_file(&places.agent_tokens),
@@ -244,7 +244,7 @@ impl SystemHost {
     }
 }
 
-impl Host for SystemHost {
+impl ConfigHost for SystemHost {
     fn has_program(&self, program: &str) -> bool {
         let runnable = |path: &Path| {
             fs::metadata(path)

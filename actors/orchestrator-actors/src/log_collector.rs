@@ -12,7 +12,7 @@ use supervision::{FirstRound, start_rounds};
 
 use crate::active_runs::ActiveRuns;
 use crate::ledger::Ledger;
-use crate::run_logs::{RunLogs, TendState};
+use crate::run_logs::{LogCleanupState, RunLogs};
 
 /// Between two looks, which are one small request to the storage each.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ impl Actor for LogCollector {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let collector = self.clone();
-        let mut state = TendState::default();
+        let mut state = LogCleanupState::default();
         start_rounds(ctx, (FirstRound::AtOnce, INTERVAL), async move || {
             state = collector.collect(std::mem::take(&mut state)).await;
         });
@@ -38,7 +38,7 @@ impl Actor for LogCollector {
 }
 
 impl LogCollector {
-    async fn collect(&self, mut state: TendState) -> TendState {
+    async fn collect(&self, mut state: LogCleanupState) -> LogCleanupState {
         let own = self.clone();
         let looked = tokio::task::spawn_blocking(move || {
             own.logs.maintain(&own.ledger, &own.runs.ids(), &mut state);

@@ -9,10 +9,10 @@
 //! | [`PollProject`] | `Dispatcher` | `Poller` | none |
 //! | [`CheckBeforeStart`] | `Intake`, `Dispatcher` | `Preflight` | none |
 //! | [`CollectWorktrees`] | `Dispatcher` | `WorktreeGc` | how many worktrees were removed |
-//! | `Get…`, [`TryRoute`], [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `OperatorApi` | the answer, or why there is none |
+//! | `Get…`, [`TryRoute`], [`CancelAgentRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `OperatorApi` | the answer, or why there is none |
 
 use actix::Message;
-use forge_core::{Delivery, Event, ProjectId, RunId};
+use forge_core::{Delivery, ForgeEvent, ProjectId, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::admin::{
     AgentList, CalendarView, CancelReply, CheckView, JournalPage, ProjectView, PromptView,
@@ -32,7 +32,7 @@ pub struct Admit(pub Box<Delivery>);
 #[rtype(result = "Result<WebhookReply, StoreError>")]
 pub struct AdmitFound {
     /// As a webhook would have delivered it.
-    pub event: Box<Event>,
+    pub event: Box<ForgeEvent>,
     /// When the forge was asked: what has come in since then is newer.
     pub asked_at: Millis,
 }
@@ -134,7 +134,7 @@ pub struct TryRoute(pub RouteQuestion);
 /// End a run.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<CancelReply, OperatorError>")]
-pub struct CancelRun(pub RunId);
+pub struct CancelAgentRun(pub RunId);
 
 /// Repeat a run that has ended.
 #[derive(Debug, Clone, Message)]

@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store::Store;
 
-pub(crate) use self::maintenance::TendState;
+pub(crate) use self::maintenance::LogCleanupState;
 use crate::host::log_directory;
 
 /// Where their rows are.

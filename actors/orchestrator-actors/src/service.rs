@@ -28,18 +28,18 @@ use git_engine::Git;
 use orchestrator_core::config::Config;
 use orchestrator_engine::process::Confinement;
 use store::{Store, StoreError, Table};
-use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
+use supervision::{ChildRef, ChildSpec, PastLimit, SupervisorSpec, ThreadPlacement};
 use tokio::sync::watch;
 
 use crate::accounts::ConfiguredAccounts;
 use crate::active_runs::{ActiveRuns, EndCounters};
-use crate::agent_run::RunServices;
+use crate::agent_run::AgentRunServices;
 use crate::change_notifier::ChangeNotifier;
 use crate::dispatcher::{DispatchTargets, Dispatcher};
 use crate::host::{AgentHost, WorktreeRoots};
 use crate::intake::Intake;
-use crate::journal::{Entry, JournalEvent};
-use crate::ledger::{self, Clock, Ledger};
+use crate::journal::{JournalEvent, RecordedEvent};
+use crate::ledger::{self, Ledger, WallClock};
 use crate::live_config::LiveConfig;
 use crate::log_collector::LogCollector;
 use crate::operator_api::OperatorApi;
@@ -72,7 +72,7 @@ pub struct OrchestratorSetup {
     /// The environment of the daemon.
     pub environment: Environment,
     /// The clock.
-    pub clock: Clock,
+    pub clock: WallClock,
     /// git.
     pub git: Git,
     /// How far runs can be isolated here.
@@ -137,7 +137,7 @@ impl OrchestratorService {
             ticks: TickTrigger::default(),
             outbox: outbox.reference(),
         };
-        let runs = RunServices {
+        let runs = AgentRunServices {
             ledger: ledger.clone(),
             runs: active.clone(),
             ended: ended.clone(),
@@ -227,7 +227,7 @@ fn longest_stop(config: &Config) -> Duration {
     graces.max().unwrap_or_default() + Duration::from_secs(10)
 }
 
-fn outbox_spec(ledger: &Ledger, config: LiveConfig, clock: Clock) -> ChildSpec<OutboxWorker> {
+fn outbox_spec(ledger: &Ledger, config: LiveConfig, clock: WallClock) -> ChildSpec<OutboxWorker> {
     let ledger = ledger.clone();
     ChildSpec::new("outbox", move |_| {
         let accounts = Arc::new(ConfiguredAccounts(config.clone()));
@@ -239,7 +239,7 @@ fn outbox_spec(ledger: &Ledger, config: LiveConfig, clock: Clock) -> ChildSpec<O
         OutboxWorker::new(ledger.store().clone(), options)
     })
     .capacity(1024)
-    .placement(Placement::Own)
+    .placement(ThreadPlacement::Own)
 }
 
 /// Journals what became of each post, as `orchctl` and the page show it.
@@ -261,7 +261,7 @@ fn journal_posts(ledger: &Ledger) -> impl Fn(&PostEvent) + Send + Sync + 'static
                 ..
             } => ("forge.post.failed", format!("{repo} {subject}: {reason}")),
         };
-        let entry = Entry::plain(JournalEvent::Posted(name), about);
+        let entry = RecordedEvent::plain(JournalEvent::Posted(name), about);
         let ledger = ledger.clone();
         actix_rt::spawn(async move {
             // A store that refuses: the log has the line all the same.
@@ -336,12 +336,12 @@ fn event_specs(
     let intake = intake
         .capacity(INTAKE_CAPACITY)
         .ask_timeout(INTAKE_TIMEOUT)
-        .placement(Placement::Own);
+        .placement(ThreadPlacement::Own);
     let (ledger, intake_ref) = (ledger.clone(), intake.reference());
     let poller = ChildSpec::new("poller", move |_| {
         Poller::new(ledger.clone(), intake_ref.clone(), token_logins.clone())
     });
-    (intake, poller.capacity(64).placement(Placement::Own))
+    (intake, poller.capacity(64).placement(ThreadPlacement::Own))
 }
 
 fn operator_api_spec(api: OperatorApi) -> ChildSpec<OperatorApi> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use config_core::{Environment, UnknownKeys};
-use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
+use orchestrator_core::config::{AnyHost, Config, ConfigFile, ConfigFiles, check};
 
 /// One project in `folder`, with its data folder; `head` and `tail` stand around its tables.
 pub(crate) fn test_config(folder: &Path, head: &str, tail: &str) -> Config {
@@ -13,10 +13,10 @@ pub(crate) fn test_config(folder: &Path, head: &str, tail: &str) -> Config {
          [webhook]\nsecret = \"a-secret-of-the-tests-0123456789\"\n\
          [[projects]]\nid = \"main\"\nrepository = \"acme/main\"\nworking_dir = \"{base}/repo\"\n{tail}"
     );
-    let files = Files {
+    let files = ConfigFiles {
         folder: folder.to_owned(),
         main: ConfigFile::new("orchestrator.toml", text),
-        ..Files::default()
+        ..ConfigFiles::default()
     };
     let environment = Environment::default();
     let checked = check(&files, &environment, &AnyHost, UnknownKeys::Refuse);

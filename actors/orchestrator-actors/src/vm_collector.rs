@@ -10,8 +10,8 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext as _, Context, WrapFuture as _};
 use cluster_actors::vm_hosts::VmHosts;
 use forge_core::RunId;
-use http_clients::vmm::Vm;
-use orchestrator_core::run::{Run, RunState};
+use http_clients::vmm::VmView;
+use orchestrator_core::run::{AgentRunState, Run};
 
 use crate::ledger::{self, Ledger, RunVm};
 
@@ -86,11 +86,11 @@ fn run_of(owner: &str) -> Option<RunId> {
 
 /// Whether a run that asked for a VM does not have it (any more). `known` is the one that its
 /// record names; by the name of its host, as that may be the same machine at another address.
-fn is_left_over(run: &Run, known: Option<&RunVm>, (host, vm): (&str, &Vm)) -> bool {
+fn is_left_over(run: &Run, known: Option<&RunVm>, (host, vm): (&str, &VmView)) -> bool {
     match run.state {
         // Its request may be under way, until the record names what came of it.
-        RunState::Starting => false,
-        RunState::Running => {
+        AgentRunState::Starting => false,
+        AgentRunState::Running => {
             known.is_some_and(|known| (known.host.as_str(), &known.vm) != (host, &vm.id))
         }
         _ => true,
@@ -101,7 +101,7 @@ fn is_left_over(run: &Run, known: Option<&RunVm>, (host, vm): (&str, &Vm)) -> bo
 mod tests {
     use super::*;
 
-    fn run(state: RunState) -> Run {
+    fn run(state: AgentRunState) -> Run {
         let run = serde_json::json!({
             "id": "r1", "project": "main", "agent": "dev", "home": "main", "repository": "acme/main",
             "subject": {"schedule": {"due": 5}}, "trigger": "schedule", "priority": "core", "depth": 1,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn i18_a_vm_is_left_over_when_its_run_does_not_have_it() {
-        let vm: Vm = serde_json::from_value(
+        let vm: VmView = serde_json::from_value(
             serde_json::json!({"id": "vm-1", "state": "ready", "isolation": "emulated-vm"}),
         )
         .expect("a VM");
@@ -126,15 +126,15 @@ mod tests {
         };
         let own = known("east", "vm-1");
         for (state, known, left) in [
-            (RunState::Queued, None, true),
-            (RunState::Starting, None, false),
-            (RunState::Running, Some(own.clone()), false),
-            (RunState::Running, Some(known("west", "vm-1")), true),
-            (RunState::Running, Some(known("east", "vm-2")), true),
+            (AgentRunState::Queued, None, true),
+            (AgentRunState::Starting, None, false),
+            (AgentRunState::Running, Some(own.clone()), false),
+            (AgentRunState::Running, Some(known("west", "vm-1")), true),
+            (AgentRunState::Running, Some(known("east", "vm-2")), true),
             // A process of this machine, or a record that is about to come.
-            (RunState::Running, None, false),
-            (RunState::Exited, Some(own), true),
-            (RunState::Cancelled, None, true),
+            (AgentRunState::Running, None, false),
+            (AgentRunState::Exited, Some(own), true),
+            (AgentRunState::Cancelled, None, true),
         ] {
             let found = is_left_over(&run(state), known.as_ref(), ("east", &vm));
             assert_eq!(found, left, "{state} {known:?}");

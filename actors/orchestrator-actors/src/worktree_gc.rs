@@ -13,7 +13,7 @@ use actix::{Actor, Context, Handler, ResponseActFuture};
 use forge_core::{ObjectFormats, RunId};
 use orchestrator_core::config::Config;
 use orchestrator_core::run::Run;
-use orchestrator_engine::worktree::{GcOutcome, Purpose, Worktree, WorktreeRun, Worktrees};
+use orchestrator_engine::worktree::{GcOutcome, Worktree, WorktreePurpose, WorktreeRun, Worktrees};
 
 use crate::host::WorktreeRoots;
 use crate::ledger::{self, Ledger};
@@ -169,7 +169,7 @@ fn state(worktrees: &Worktrees, repository: &std::path::Path, run: &Run) -> Work
     if !run.state.is_terminal() {
         return WorktreeRun::Live;
     }
-    let purpose = Purpose {
+    let purpose = WorktreePurpose {
         project: run.project.clone(),
         agent: run.agent.clone(),
         run: run.id.clone(),

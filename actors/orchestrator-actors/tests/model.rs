@@ -7,21 +7,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config_core::{Environment, UnknownKeys};
-use forge_actors::deliveries::{Bounds, Deliveries};
+use forge_actors::deliveries::{Deliveries, DeliveryRetention};
 use forge_actors::outbox::{self, EntryState};
-use forge_core::{CommitState, Event, ObjectFormats, RunId, WebhookHeaders};
+use forge_core::{CommitState, ForgeEvent, ObjectFormats, RunId, WebhookHeaders};
 use orchestrator_actors::ledger::{
     self, EventSource, LedgerTxn, OpenRunCache, RunEnd, TickContext,
 };
 use orchestrator_core::Millis;
-use orchestrator_core::action::Action;
-use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
+use orchestrator_core::action::ReconcileAction;
+use orchestrator_core::config::{AnyHost, Config, ConfigFile, ConfigFiles, check};
 use orchestrator_core::run::{
-    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunState, Terminal,
+    AgentRunState, ExitClass, ExitReport, ProcessIdentity, Reason, Run, Terminal,
 };
 use proptest::prelude::*;
 use serde_json::json;
-use store::{Options, Store, StoreError};
+use store::{Store, StoreError, StoreOptions};
 
 const CONFIG: &str = r#"
 [webhook]
@@ -94,10 +94,10 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn config() -> Config {
-    let files = Files {
+    let files = ConfigFiles {
         folder: "/etc/orch".into(),
         main: ConfigFile::new("orchestrator.toml", CONFIG),
-        ..Files::default()
+        ..ConfigFiles::default()
     };
     let checked = check(
         &files,
@@ -126,12 +126,12 @@ struct World {
 }
 
 fn open(store: &Store) -> Deliveries {
-    Deliveries::open(store, Bounds::default()).expect("memory does not fail")
+    Deliveries::open(store, DeliveryRetention::default()).expect("memory does not fail")
 }
 
 impl World {
     fn new() -> Self {
-        let store = Store::in_memory(&Options::new("model")).expect("a store");
+        let store = Store::in_memory(&StoreOptions::new("model")).expect("a store");
         Self {
             deliveries: open(&store),
             store,
@@ -159,7 +159,7 @@ impl World {
     fn admit(&mut self, body: &serde_json::Value) {
         let headers = WebhookHeaders::collect([]);
         let bytes = serde_json::to_vec(body).expect("JSON");
-        let event = Event::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
+        let event = ForgeEvent::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
         let (config, now) = (self.config.clone(), self.now);
         let deliveries = self.deliveries.clone();
         let admitted = self.store.write_blocking(move |rows| {
@@ -226,22 +226,22 @@ impl World {
             .expect("memory does not fail");
         for action in actions {
             match action {
-                Action::Start { run } => self.start(&run),
-                Action::Lost { run } => {
+                ReconcileAction::Start { run } => self.start(&run),
+                ReconcileAction::Lost { run } => {
                     let id = run.clone();
                     self.write(move |txn| ledger::lost(txn, &id));
                 }
-                Action::Reject { run, reason } => {
+                ReconcileAction::Reject { run, reason } => {
                     self.write(move |txn| ledger::reject(txn, &run, reason));
                 }
                 // The forge says yes to most.
-                Action::CheckAuthor { run } => {
+                ReconcileAction::CheckAuthor { run } => {
                     let may_write = !run.as_str().ends_with('0');
                     let against = (!may_write).then_some(Reason::NotAllowed);
                     self.write(move |txn| ledger::checked(txn, &run, against));
                 }
-                Action::Kill { run, .. } => self.kill(vec![run]),
-                Action::CloseStatus { run, .. } => {
+                ReconcileAction::Kill { run, .. } => self.kill(vec![run]),
+                ReconcileAction::CloseStatus { run, .. } => {
                     self.write(move |txn| ledger::close_status(txn, &run));
                 }
                 _ => {}
@@ -354,7 +354,7 @@ impl World {
             let run = self.run(run);
             assert_eq!(run.ended_at.is_some(), run.state.is_terminal(), "{run:?}");
             assert!(
-                run.state != RunState::Rejected || run.reason.is_some(),
+                run.state != AgentRunState::Rejected || run.reason.is_some(),
                 "{run:?}"
             );
         }

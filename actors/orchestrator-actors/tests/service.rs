@@ -13,7 +13,7 @@ use orchestrator_actors::{OrchestratorService, OrchestratorSetup, RunQuery};
 use orchestrator_core::admin::RunView;
 use orchestrator_core::config::check;
 use orchestrator_engine::process::Confinement;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use supervision::{Root, SupervisorSpec};
 
 const HOUR: u64 = 3_600_000;
@@ -106,7 +106,7 @@ fn service(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, Orchestrat
     let clock = Arc::new(AtomicU64::new(now));
     let reading = Arc::clone(&clock);
     let service = OrchestratorService::new(OrchestratorSetup {
-        store: Store::in_memory(&Options::new("service")).expect("a store"),
+        store: Store::in_memory(&StoreOptions::new("service")).expect("a store"),
         config: checked.config,
         config_path: path,
         environment,

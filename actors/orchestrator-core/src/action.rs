@@ -9,7 +9,7 @@ use crate::run::{Hold, Reason, StatusKey};
 
 /// One decision. Carrying it out twice does no harm: the run table says what was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum ReconcileAction {
     /// Start a queued run: its state becomes `starting`, then worktree, prompt and process are
     /// made.
     Start {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::config::{Budget, Provider};
+use crate::config::{AgentBudget, Provider};
 use crate::run::ExitClass;
 
 /// The circuit of one provider.
@@ -102,7 +102,7 @@ pub fn config_errors(before: u32, class: ExitClass) -> u32 {
 
 /// What an agent has used in one month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
+pub struct AgentUsage {
     /// Runs that were started.
     pub runs: u64,
     /// What they cost, in hundredths.
@@ -120,9 +120,9 @@ pub enum BudgetState {
     Exhausted,
 }
 
-impl Budget {
+impl AgentBudget {
     /// How it stands after `usage`.
-    pub fn state(&self, usage: Usage) -> BudgetState {
+    pub fn state(&self, usage: AgentUsage) -> BudgetState {
         let of = |used: u64, limit: Option<u64>| match limit {
             Some(limit) if used >= limit => BudgetState::Exhausted,
             Some(limit) if used.saturating_mul(10) >= limit.saturating_mul(8) => BudgetState::Near,
@@ -184,19 +184,19 @@ mod tests {
 
     #[test]
     fn budgets_warn_at_80_percent_and_stop_at_100() {
-        let budget = Budget {
+        let budget = AgentBudget {
             cents: Some(100),
             runs: Some(10),
             cents_per_run: 0,
         };
-        let state = |runs, cents| budget.state(Usage { runs, cents });
+        let state = |runs, cents| budget.state(AgentUsage { runs, cents });
         assert_eq!(state(7, 79), BudgetState::Fine);
         assert_eq!(state(8, 0), BudgetState::Near);
         assert_eq!(state(0, 80), BudgetState::Near);
         assert_eq!(state(10, 0), BudgetState::Exhausted);
         assert_eq!(state(0, 100), BudgetState::Exhausted);
         assert_eq!(
-            Budget::default().state(Usage {
+            AgentBudget::default().state(AgentUsage {
                 runs: u64::MAX,
                 cents: u64::MAX
             }),

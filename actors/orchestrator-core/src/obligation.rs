@@ -5,7 +5,7 @@ use forge_core::{CommitState, CommitStatus, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::run::{ExitClass, Reason, Run, RunState, StatusKey};
+use crate::run::{AgentRunState, ExitClass, Reason, Run, StatusKey};
 use crate::verdict::Verdict;
 
 /// What is owed for one commit and context.
@@ -53,13 +53,15 @@ pub fn conclusion(
     needs_verdict: bool,
 ) -> (CommitState, String) {
     match run.state {
-        RunState::Queued => (CommitState::Pending, "queued".to_owned()),
-        RunState::Starting | RunState::Running => (CommitState::Pending, "running".to_owned()),
-        RunState::Rejected | RunState::Cancelled => {
+        AgentRunState::Queued => (CommitState::Pending, "queued".to_owned()),
+        AgentRunState::Starting | AgentRunState::Running => {
+            (CommitState::Pending, "running".to_owned())
+        }
+        AgentRunState::Rejected | AgentRunState::Cancelled => {
             let reason = run.reason.unwrap_or(Reason::CancelledByOperator);
             (CommitState::Error, format!("{reason}: {}", reason.detail()))
         }
-        RunState::Exited => of_exit(run, verdict, needs_verdict),
+        AgentRunState::Exited => of_exit(run, verdict, needs_verdict),
     }
 }
 

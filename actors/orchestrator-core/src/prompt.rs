@@ -7,7 +7,7 @@ use config_core::is_hidden;
 use forge_core::text::truncate;
 
 use crate::config::{AgentSpec, Config, PersonaFacts, Project};
-use crate::run::{Run, RunContext, Trigger};
+use crate::run::{Run, RunContext, RunTrigger};
 
 /// A composed prompt and what went into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn write_subject(run: &Run, text: &mut String) {
         run.id, run.repository
     );
     if let Some(issue) = run.issue().filter(|issue| !issue.is_cli()) {
-        let kind = if run.trigger == Trigger::PullRequest {
+        let kind = if run.trigger == RunTrigger::PullRequest {
             "Pull request"
         } else {
             "Issue"

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use config_core::{Environment, UnknownKeys};
 use orchestrator_core::config::{
-    AgentCli, AnyHost, CheckedConfig, ConfigFile, Files, check, routes,
+    AgentCli, AnyHost, CheckedConfig, ConfigFile, ConfigFiles, check, routes,
 };
 use orchestrator_engine::scenario;
 
@@ -61,7 +61,7 @@ fn checked(sample: &str) -> CheckedConfig {
             .ok()
             .map(|bytes| ConfigFile::new(name, bytes))
     };
-    let files = Files {
+    let files = ConfigFiles {
         folder: "/etc/orchestrator".into(),
         main: one("orchestrator.toml").unwrap(),
         fragments: files(&base, "conf.d", ".toml"),

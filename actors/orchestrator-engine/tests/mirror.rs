@@ -13,7 +13,7 @@ use std::process::Command;
 use config_core::Secret;
 use forge_core::CommitSha;
 use git_engine::{Git, Remote, Transports};
-use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
+use orchestrator_engine::worktree::{Worktree, WorktreePurpose, Worktrees};
 use tempfile::TempDir;
 
 /// A forge's repository, a checkout of it, worktrees, and a program that tells that it was run,
@@ -220,8 +220,8 @@ impl Ground {
     }
 }
 
-fn purpose(run: &str) -> Purpose {
-    Purpose {
+fn purpose(run: &str) -> WorktreePurpose {
+    WorktreePurpose {
         project: "main".parse().unwrap(),
         agent: "developer".parse().unwrap(),
         run: run.parse().unwrap(),

@@ -10,12 +10,12 @@ use std::time::Duration;
 use config_core::Environment;
 use orchestrator_core::config::AgentCli;
 use orchestrator_engine::adapters::{Start, command_line};
-use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog};
+use orchestrator_engine::output::{AgentLogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    ChildEnvironment, Confinement, EndCause, Limits, ProcessEnd, ProcessSpec, RunVariables,
+    ChildEnvironment, Confinement, EndCause, ProcessEnd, ProcessLimits, ProcessSpec, RunVariables,
     RunningAgent, Sandbox, View,
 };
-use orchestrator_engine::scenario::{PlanError, prepare};
+use orchestrator_engine::scenario::{ScenarioPlanError, prepare};
 
 const PAGE: &str = "<!doctype html><title>t</title><input id=q><button onclick=\"r.textContent='found '+q.value\">go</button><p id=r></p>";
 
@@ -126,9 +126,9 @@ fn run(folder: &Path, run: &str) -> (ProcessEnd, String, PathBuf) {
         environment: child,
         folder: run_folder,
         input: line.input,
-        limits: Limits {
+        limits: ProcessLimits {
             wall: Duration::from_secs(120),
-            ..Limits::default()
+            ..ProcessLimits::default()
         },
         sandbox: Sandbox::off(),
         view: View::default(),
@@ -139,7 +139,7 @@ fn run(folder: &Path, run: &str) -> (ProcessEnd, String, PathBuf) {
     assert_eq!(ended.cause, EndCause::Exited);
     (
         ended.end,
-        LogReader::tail(&log, 100_000).unwrap(),
+        AgentLogReader::tail(&log, 100_000).unwrap(),
         plan.reports().to_owned(),
     )
 }
@@ -194,10 +194,10 @@ fn all_mistakes_of_all_files_are_told_before_anything_runs() {
         )
     };
     fs::create_dir(&scenarios).unwrap();
-    assert!(matches!(prepared(), Err(PlanError::Empty(_))));
+    assert!(matches!(prepared(), Err(ScenarioPlanError::Empty(_))));
     scenario(&scenarios, "one", "http://x", "[[step]]\nclik = 'a'\n");
     scenario(&scenarios, "two", "ftp://x", "[[step]]\ngoto = '/'\n");
-    let Err(PlanError::Wrong(said)) = prepared() else {
+    let Err(ScenarioPlanError::Wrong(said)) = prepared() else {
         panic!("both are wrong")
     };
     assert!(
@@ -205,5 +205,5 @@ fn all_mistakes_of_all_files_are_told_before_anything_runs() {
         "{said}"
     );
     std::os::unix::fs::symlink("/dev/zero", scenarios.join("zero.toml")).unwrap();
-    assert!(matches!(prepared(), Err(PlanError::Refused { .. })));
+    assert!(matches!(prepared(), Err(ScenarioPlanError::Refused { .. })));
 }

@@ -12,7 +12,7 @@ use forge_core::CommitSha;
 use git_engine::Git;
 use orchestrator_core::worktree::KEPT_AFTER_CHANGE;
 use orchestrator_engine::worktree::{
-    GcOutcome, Purpose, Worktree, WorktreeError, WorktreeRun, Worktrees,
+    GcOutcome, Worktree, WorktreeError, WorktreePurpose, WorktreeRun, Worktrees,
 };
 use tempfile::TempDir;
 
@@ -68,8 +68,8 @@ impl Ground {
     }
 }
 
-fn purpose(run: &str) -> Purpose {
-    Purpose {
+fn purpose(run: &str) -> WorktreePurpose {
+    WorktreePurpose {
         project: "main".parse().unwrap(),
         agent: "developer".parse().unwrap(),
         run: run.parse().unwrap(),
@@ -369,7 +369,7 @@ impl Ground {
     /// A worktree of another project.
     fn create_elsewhere(&self, run: &str) -> Worktree {
         let start = self.worktrees.tip(&self.checkout(), "main").unwrap();
-        let purpose = Purpose {
+        let purpose = WorktreePurpose {
             project: "second".parse().unwrap(),
             ..purpose(run)
         };

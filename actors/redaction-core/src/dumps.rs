@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::index::FormIndex;
-use crate::text::Text;
+use crate::text::OutputText;
 
 /// Longer lines are no dumps.
 const MAX_LINE: usize = 1 << 10;
@@ -52,7 +52,7 @@ struct Line {
 /// Marks secrets in dumps; gives back from where on more must come before it can be told.
 /// `at_line_start`: nothing of the first line was given out before. `is_end`: nothing follows.
 pub(crate) fn dumps(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     (at_line_start, is_end): (bool, bool),
     mark: &mut dyn FnMut(usize, usize),
@@ -106,7 +106,7 @@ pub(crate) fn dumps(
 }
 
 fn drop_read_bytes(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     lines: &[Line],
     reads: &mut [DumpBytes; 5],
@@ -120,7 +120,7 @@ fn drop_read_bytes(
 
 impl DumpBytes {
     /// Takes the units of a line; false when they cannot be read in this way.
-    fn take(&mut self, text: &Text<'_>, line: &Line, number: usize, radix: Radix) -> bool {
+    fn take(&mut self, text: &OutputText<'_>, line: &Line, number: usize, radix: Radix) -> bool {
         let units = if radix == Radix::Characters {
             &line.cells
         } else {
@@ -144,7 +144,7 @@ impl DumpBytes {
 
     fn find(
         &self,
-        text: &Text<'_>,
+        text: &OutputText<'_>,
         forms: &FormIndex,
         lines: &[Line],
         mark: &mut dyn FnMut(usize, usize),

@@ -1,7 +1,7 @@
 //! Digits of an encoding that stand apart: base64 over line ends, hexadecimal over separators.
 
 use crate::index::FormIndex;
-use crate::text::Text;
+use crate::text::OutputText;
 
 /// What stands between digits is no longer than this.
 const MAX_GAP: usize = 64;
@@ -84,7 +84,7 @@ impl DigitRun {
 /// Marks base64 that is broken into lines; gives back from where on more must come before it can be
 /// told.
 pub(crate) fn base64(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     prefix: LinePrefix,
     mark: &mut dyn FnMut(usize, usize),
@@ -113,7 +113,7 @@ pub(crate) fn base64(
 /// Marks hexadecimal whose digits stand apart; gives back from where on more must come before it
 /// can be told.
 pub(crate) fn hex(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     prefix: LinePrefix,
     mark: &mut dyn FnMut(usize, usize),
@@ -152,7 +152,7 @@ pub(crate) fn hex(
 
 /// Marks what is found in each run of digits, and gives back the one that reaches the end.
 fn runs(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     step: impl Fn(u8, &DigitRun) -> DigitClass,
     mark: &mut dyn FnMut(usize, usize),
@@ -186,7 +186,12 @@ fn runs(
     run
 }
 
-fn find(text: &Text<'_>, forms: &FormIndex, run: &DigitRun, mark: &mut dyn FnMut(usize, usize)) {
+fn find(
+    text: &OutputText<'_>,
+    forms: &FormIndex,
+    run: &DigitRun,
+    mark: &mut dyn FnMut(usize, usize),
+) {
     if run.digits.len() < 6 {
         return;
     }

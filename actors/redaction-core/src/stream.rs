@@ -7,7 +7,7 @@ use crate::dumps::dumps;
 use crate::forms::SecretForms;
 use crate::index::FormIndex;
 use crate::joined::{self, LinePrefix};
-use crate::text::Text;
+use crate::text::OutputText;
 
 /// Part of a secret that is masked even when the rest never comes, in bytes.
 const MIN_MASKED_PREFIX: usize = 8;
@@ -124,7 +124,7 @@ impl StreamMasker {
         let mut mark = |from: usize, to: usize| marked[from..to].fill(true);
         let mut waits = held.len();
         let mut wait = |from: Option<usize>| waits = waits.min(from.unwrap_or(usize::MAX));
-        let raw = Text::raw(held);
+        let raw = OutputText::raw(held);
         forms.all.find(held, |range| mark(range.start, range.end));
         wait(forms.all.unfinished(held).next());
         let visible = raw.visible();
@@ -178,7 +178,7 @@ impl StreamMasker {
 
 /// Marks what is found in a reading; gives back from where on more must come.
 fn contiguous(
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     forms: &FormIndex,
     mark: &mut dyn FnMut(usize, usize),
 ) -> Option<usize> {

@@ -9,13 +9,13 @@ use config_core::is_hidden;
 const MAX_SEQUENCE: usize = 4 << 10;
 
 /// Bytes that were read from output, and from where.
-pub(crate) struct Text<'h> {
+pub(crate) struct OutputText<'h> {
     pub(crate) bytes: Cow<'h, [u8]>,
     /// Of each byte, the place in the output: from, to. None where both are the same.
     places: Option<Vec<(usize, usize)>>,
 }
 
-impl<'h> Text<'h> {
+impl<'h> OutputText<'h> {
     pub(crate) fn raw(bytes: &'h [u8]) -> Self {
         Self {
             bytes: Cow::Borrowed(bytes),
@@ -86,7 +86,7 @@ struct TextBuilder {
 
 impl TextBuilder {
     /// Begins with what stands before `end`, as it is.
-    fn starting_with(text: &Text<'_>, end: usize) -> Self {
+    fn starting_with(text: &OutputText<'_>, end: usize) -> Self {
         let mut places = Vec::with_capacity(text.bytes.len());
         places.extend((0..end).map(|index| text.byte_place(index)));
         let mut bytes = Vec::with_capacity(text.bytes.len());
@@ -99,8 +99,8 @@ impl TextBuilder {
         self.places.push(place);
     }
 
-    fn text<'h>(self) -> Text<'h> {
-        Text {
+    fn text<'h>(self) -> OutputText<'h> {
+        OutputText {
             bytes: Cow::Owned(self.bytes),
             places: Some(self.places),
         }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use runner_actors::{RunFilter, RunRecord, StoredEvent};
 use runner_core::state::RunState;
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, JsonRow, Options, Row, Store, StoreError, Table};
+use store::{Blob, Extent, JsonRow, Row, Store, StoreError, StoreOptions, Table};
 
 use harness::{REPOSITORY, Runner, Site};
 
@@ -131,7 +131,7 @@ async fn real_run(site: &Site, jobs: usize, steps: usize) -> (RunRecord, StoredE
 
 /// Stores the run so often, one for each two seconds up to an hour before it.
 fn fill(data: &Path, runs: usize, (record, event, log): (&RunRecord, &StoredEvent, &[u8])) {
-    let store = Store::open(data, &Options::new("workflow-runner")).unwrap();
+    let store = Store::open(data, &StoreOptions::new("workflow-runner")).unwrap();
     let logs = data.join("logs");
     std::fs::create_dir_all(&logs).unwrap();
     for first in (0..runs).step_by(BATCH) {

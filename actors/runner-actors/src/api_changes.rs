@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use runner_core::event::EventKind;
-use runner_core::gateway::{CallEffects, CallEvent, NotedCall};
+use runner_core::gateway::{CallEffects, CausedEvent, NotedCall};
 use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, StoreError, Table, WriteTxn};
 
@@ -194,9 +194,9 @@ impl NotedEvent {
     }
 
     /// What is compared.
-    pub(crate) fn compared<T>(&self, ask: impl FnOnce(&CallEvent<'_>) -> T) -> T {
+    pub(crate) fn compared<T>(&self, ask: impl FnOnce(&CausedEvent<'_>) -> T) -> T {
         let commits = self.commits();
-        ask(&CallEvent {
+        ask(&CausedEvent {
             kind: self.kind,
             action: self.action.as_deref(),
             references: &self.references,
@@ -213,7 +213,7 @@ impl NotedEvent {
 #[cfg(test)]
 mod tests {
     use runner_core::gateway::CausingCall;
-    use store::{Options, Store};
+    use store::{Store, StoreOptions};
 
     use super::*;
 
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn i17_calls_are_noted_settled_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+        let store = Store::open(folder.path(), &StoreOptions::new("test")).unwrap();
         let record = |at_ms: u64| {
             let noted =
                 store.write_blocking(move |rows| record_call(rows, "Acme/Rocket", call(at_ms)));
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn i17_the_app_of_the_token_is_remembered() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+        let store = Store::open(folder.path(), &StoreOptions::new("test")).unwrap();
         assert_eq!(store.read_blocking(|rows| app(rows)).unwrap(), None);
         for login in ["our[bot]", "new[bot]"] {
             store

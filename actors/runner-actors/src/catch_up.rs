@@ -23,7 +23,7 @@ use crate::known_repository::KnownRepository;
 use crate::own_forge::OwnForge;
 use crate::records::RunRecord;
 use crate::repositories::Repositories;
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run_queue::RunQueue;
 use crate::settings::RunnerSettings;
 
@@ -222,7 +222,7 @@ impl CatchUp {
                 }
                 let event = event_of(&known, one, last.as_deref());
                 let record = RunRecord::received(&event, CATCH_UP.to_owned());
-                NewRun::new(&record, &event).put(rows)?;
+                NewRunRows::new(&record, &event).put(rows)?;
                 if let Some(reported) = ReportedHead::from_event(&event) {
                     heads::record_head(rows, &reported, &record.id, HeadSource::CatchUp)?;
                 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! RunnerIntake, ScheduleClock, CatchUp, runs ─▶ RunQueue ─▶ waiting ids ─▶ at most MAX_ACTIVE_RUNS runs
-//! StartEvent, Dispatch, RepeatRun ─▶ one transaction ────────▲                  │ ended: watch
+//! StartEvent, DispatchWorkflow, RepeatRun ─▶ one transaction ▲                  │ ended: watch
 //!                                             RunRecovery ───┴──────────────────┘ (closed without a state)
 //! ```
 
@@ -19,7 +19,8 @@ use crate::clock::now_ms;
 use crate::dispatch;
 use crate::event::StoredEvent;
 use crate::messages::{
-    CancelRun, Dispatch, NotDispatched, NotRepeated, NotReviewed, RepeatRun, ReviewRun, StartEvent,
+    CancelRun, DispatchFailure, DispatchWorkflow, RepeatError, RepeatRun, ReviewError, ReviewRun,
+    StartEvent,
 };
 use crate::records::{RunRecord, new_run_id};
 use crate::recovery::RunRecovery;
@@ -27,7 +28,7 @@ use crate::repeat::{RepeatOptions, repeat};
 use crate::repositories::Repositories;
 use crate::reviews::{self, NextStep};
 use crate::rows::outlines::{RunOutline, outlines};
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run::{EndRun, RecheckRun, RunHandle, RunHandles, RunServices, WorkflowRun};
 use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
@@ -327,7 +328,7 @@ impl RunCoordinator {
     ) -> ResponseActFuture<Self, Result<String, StoreError>> {
         let id = record.id.clone();
         let keep = self.services.keep_runs;
-        let new = NewRun::new(record, event);
+        let new = NewRunRows::new(record, event);
         let stored = self.services.store.write(move |rows| {
             new.put(rows)?;
             rows::forget_oldest(rows, keep)
@@ -355,10 +356,10 @@ impl Handler<StartEvent> for RunCoordinator {
     }
 }
 
-impl Handler<Dispatch> for RunCoordinator {
-    type Result = ResponseActFuture<Self, Result<Result<String, NotDispatched>, StoreError>>;
+impl Handler<DispatchWorkflow> for RunCoordinator {
+    type Result = ResponseActFuture<Self, Result<Result<String, DispatchFailure>, StoreError>>;
 
-    fn handle(&mut self, request: Dispatch, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, request: DispatchWorkflow, _: &mut Self::Context) -> Self::Result {
         let (store, repositories) = (
             self.services.store.clone(),
             self.services.repositories.clone(),
@@ -388,7 +389,7 @@ impl Handler<Dispatch> for RunCoordinator {
 }
 
 impl Handler<RepeatRun> for RunCoordinator {
-    type Result = ResponseActFuture<Self, Result<Result<String, NotRepeated>, StoreError>>;
+    type Result = ResponseActFuture<Self, Result<Result<String, RepeatError>, StoreError>>;
 
     fn handle(&mut self, request: RepeatRun, _: &mut Self::Context) -> Self::Result {
         let RepeatRun {
@@ -409,7 +410,7 @@ impl Handler<RepeatRun> for RunCoordinator {
         let resume = match resume.transpose() {
             Ok(resume) => resume,
             Err(refused) => {
-                let refused = NotRepeated::NoSnapshot(refused);
+                let refused = RepeatError::NoSnapshot(refused);
                 return Box::pin(actix::fut::ready(Ok(Err(refused))));
             }
         };
@@ -433,7 +434,7 @@ impl Handler<RepeatRun> for RunCoordinator {
 }
 
 impl Handler<ReviewRun> for RunCoordinator {
-    type Result = ResponseActFuture<Self, Result<Result<Vec<String>, NotReviewed>, StoreError>>;
+    type Result = ResponseActFuture<Self, Result<Result<Vec<String>, ReviewError>, StoreError>>;
 
     fn handle(&mut self, request: ReviewRun, _: &mut Self::Context) -> Self::Result {
         let run = request.run.clone();

@@ -15,10 +15,10 @@ use utoipa::ToSchema;
 use crate::event::StoredEvent;
 use crate::job_services::WorkflowFile;
 use crate::known_repository::KnownRepository;
-use crate::messages::{Dispatch, NotDispatched};
+use crate::messages::{DispatchFailure, DispatchWorkflow};
 use crate::repositories::{Repositories, SourceError};
 use crate::rows;
-use crate::source::{ReadWorkflow, Source};
+use crate::source::{FetchedCommit, ReadWorkflow};
 
 /// Longest wait for the repository's answer: whoever asks waits too.
 const GIT_TIMEOUT: Duration = Duration::from_secs(8);
@@ -28,12 +28,12 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(8);
 pub(crate) async fn event_at_head(
     store: &Store,
     repositories: Repositories,
-    request: &Dispatch,
-) -> Result<Result<(StoredEvent, String), NotDispatched>, StoreError> {
+    request: &DispatchWorkflow,
+) -> Result<Result<(StoredEvent, String), DispatchFailure>, StoreError> {
     let repository = request.repository.clone();
     let known = store.read(move |rows| rows::load_repository(rows, &repository));
     let Some(known) = known.await? else {
-        return Ok(Err(NotDispatched::Repository));
+        return Ok(Err(DispatchFailure::Repository));
     };
     let (branch, workflow) = (request.branch.clone(), request.workflow.clone());
     let inputs = request.inputs.clone();
@@ -44,7 +44,7 @@ pub(crate) async fn event_at_head(
     });
     let found = found
         .await
-        .unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string())));
+        .unwrap_or_else(|error| Err(DispatchFailure::Unreachable(error.to_string())));
     let dispatched = |event: StoredEvent| event.dispatched(&request.actor, request.inputs.clone());
     Ok(found.map(|(event, file)| (dispatched(event), file)))
 }
@@ -56,9 +56,9 @@ fn started_file(
     event: &StoredEvent,
     workflow: &str,
     inputs: &[(String, String)],
-) -> Result<String, NotDispatched> {
-    let unreachable = |error: SourceError| NotDispatched::Unreachable(error.to_string());
-    let source = Source::fetch(repositories, event).map_err(unreachable)?;
+) -> Result<String, DispatchFailure> {
+    let unreachable = |error: SourceError| DispatchFailure::Unreachable(error.to_string());
+    let source = FetchedCommit::fetch(repositories, event).map_err(unreachable)?;
     let read = source.workflows().map_err(unreachable)?;
     let is_meant = |file: &str| {
         let name = file.rsplit('/').next();
@@ -66,14 +66,14 @@ fn started_file(
     };
     let mut read = read.into_iter();
     let Some((file, parsed)) = read.find(|(file, _)| is_meant(file)) else {
-        return Err(NotDispatched::Workflow(config_core::quoted(workflow)));
+        return Err(DispatchFailure::Workflow(config_core::quoted(workflow)));
     };
     if let Ok(parsed) = parsed {
         let Some(specs) = &parsed.on.workflow_dispatch else {
             let text = format!("{file} does not say `workflow_dispatch`");
-            return Err(NotDispatched::Inputs(text));
+            return Err(DispatchFailure::Inputs(text));
         };
-        check_dispatch_inputs(specs, inputs).map_err(NotDispatched::Inputs)?;
+        check_dispatch_inputs(specs, inputs).map_err(DispatchFailure::Inputs)?;
     }
     Ok(file)
 }
@@ -176,7 +176,7 @@ pub(crate) async fn startable(
     repositories: Repositories,
     repository: &str,
     branch: Option<String>,
-) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
+) -> Result<Result<StartableWorkflows, DispatchFailure>, StoreError> {
     let found = at_newest(store, repositories, repository, branch, |event, read| {
         let branch = event.reference.strip_prefix("refs/heads/");
         let mut found = StartableWorkflows {
@@ -210,7 +210,7 @@ pub(crate) async fn workflows(
     store: &Store,
     repositories: Repositories,
     repository: &str,
-) -> Result<Result<Vec<WorkflowFile>, NotDispatched>, StoreError> {
+) -> Result<Result<Vec<WorkflowFile>, DispatchFailure>, StoreError> {
     let default = repositories.forge();
     let found = at_newest(store, repositories, repository, None, move |event, read| {
         let page = |file: &str| {
@@ -240,33 +240,33 @@ async fn at_newest<T: Send + 'static>(
     repository: &str,
     branch: Option<String>,
     work: impl FnOnce(&StoredEvent, Vec<ReadWorkflow>) -> T + Send + 'static,
-) -> Result<Result<T, NotDispatched>, StoreError> {
+) -> Result<Result<T, DispatchFailure>, StoreError> {
     let repository = repository.to_owned();
     let known = store.read(move |rows| rows::load_repository(rows, &repository));
     let Some(known) = known.await? else {
-        return Ok(Err(NotDispatched::Repository));
+        return Ok(Err(DispatchFailure::Repository));
     };
     let found = tokio::task::spawn_blocking(move || {
         let event = at_head(&repositories, &known, branch)?;
-        let unreachable = |error: SourceError| NotDispatched::Unreachable(error.to_string());
-        let source = Source::fetch(&repositories, &event).map_err(unreachable)?;
+        let unreachable = |error: SourceError| DispatchFailure::Unreachable(error.to_string());
+        let source = FetchedCommit::fetch(&repositories, &event).map_err(unreachable)?;
         let read = source.workflows().map_err(unreachable)?;
         Ok(work(&event, read))
     });
     let found = found.await;
-    Ok(found.unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string()))))
+    Ok(found.unwrap_or_else(|error| Err(DispatchFailure::Unreachable(error.to_string()))))
 }
 
 fn at_head(
     repositories: &Repositories,
     known: &KnownRepository,
     branch: Option<String>,
-) -> Result<StoredEvent, NotDispatched> {
-    let unreachable = |error: String| NotDispatched::Unreachable(error);
+) -> Result<StoredEvent, DispatchFailure> {
+    let unreachable = |error: String| DispatchFailure::Unreachable(error);
     let repo = known
         .repository
         .parse()
-        .map_err(|_| NotDispatched::Repository)?;
+        .map_err(|_| DispatchFailure::Repository)?;
     let remote = repositories.remote(&known.clone_url, &known.repository);
     let remote = remote.map_err(|error| unreachable(error.to_string()))?;
     let mirror = repositories.mirror(&repo);
@@ -275,7 +275,7 @@ fn at_head(
         Some(name) => named(&mirror, &remote, &name)?,
         None => match mirror.remote_default(&remote, GIT_TIMEOUT) {
             Ok(Some((branch, head))) => (format!("refs/heads/{branch}"), head),
-            Ok(None) => return Err(NotDispatched::Branch),
+            Ok(None) => return Err(DispatchFailure::Branch),
             Err(error) => return Err(unreachable(error.to_string())),
         },
     };
@@ -287,8 +287,8 @@ fn named(
     mirror: &Mirror,
     remote: &Remote,
     name: &str,
-) -> Result<(String, CommitSha), NotDispatched> {
-    let unreachable = |error: GitError| NotDispatched::Unreachable(error.to_string());
+) -> Result<(String, CommitSha), DispatchFailure> {
+    let unreachable = |error: GitError| DispatchFailure::Unreachable(error.to_string());
     let tag = name.strip_prefix("refs/tags/");
     if tag.is_none() {
         let branch = format!(
@@ -300,7 +300,7 @@ fn named(
             return Ok((branch, head));
         }
         if name.starts_with("refs/") {
-            return Err(NotDispatched::Branch);
+            return Err(DispatchFailure::Branch);
         }
     }
     // Through an annotated tag to its commit.
@@ -310,5 +310,5 @@ fn named(
         let tag = reference.filter(|reference| reference.tag().is_some())?;
         Some((tag.to_string(), commit))
     });
-    found.ok_or(NotDispatched::Branch)
+    found.ok_or(DispatchFailure::Branch)
 }

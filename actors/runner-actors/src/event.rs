@@ -1,9 +1,9 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
-use forge_core::{CommitSha, Event, Forge, GitRef, OtherEvent, RepoName};
+use forge_core::{CommitSha, Forge, ForgeEvent, GitRef, OtherEvent, RepoName};
 use http_clients::forge::ForgePull;
-use runner_core::event::{EventContext, EventKind, StartsNothing};
-use runner_core::expr::Value;
+use runner_core::event::{EventContext, EventKind, NoStartReason};
+use runner_core::expr::ExprValue;
 use serde::{Deserialize, Serialize};
 
 mod forge;
@@ -58,21 +58,21 @@ impl StoredEvent {
     ///
     /// # Errors
     /// When it starts no run.
-    pub fn of_webhook(event: &Event) -> Result<Self, StartsNothing> {
+    pub fn of_webhook(event: &ForgeEvent) -> Result<Self, NoStartReason> {
         let context = EventContext::of_webhook(event, &serde_json::Value::Null)?;
         let base_of = |pull: &forge_core::PullRequest| {
             let base = pull.base.as_ref().and_then(|base| base.sha.as_ref());
             base.map(ToString::to_string)
         };
         let (repository, before, number) = match event {
-            Event::Push(push) => {
+            ForgeEvent::Push(push) => {
                 let before = match &push.change {
                     forge_core::RefChange::Updated { before, .. } => Some(before.to_string()),
                     _ => None,
                 };
                 (&push.repository, before, None)
             }
-            Event::PullRequest(event) => {
+            ForgeEvent::PullRequest(event) => {
                 let number = event.number.get();
                 (
                     &event.repository,
@@ -80,8 +80,8 @@ impl StoredEvent {
                     Some(number),
                 )
             }
-            Event::IssueComment(event) => (&event.repository, None, None),
-            Event::Other(OtherEvent {
+            ForgeEvent::IssueComment(event) => (&event.repository, None, None),
+            ForgeEvent::Other(OtherEvent {
                 activity: Some(activity),
                 ..
             }) => {
@@ -90,7 +90,7 @@ impl StoredEvent {
                 let number = pull.map(|(number, _)| number.get());
                 (&activity.repository, base, number)
             }
-            _ => return Err(StartsNothing::Other("unknown".to_owned())),
+            _ => return Err(NoStartReason::Other("unknown".to_owned())),
         };
         Ok(Self {
             clone_url: repository.clone_url.clone().unwrap_or_default(),
@@ -344,7 +344,7 @@ impl StoredEvent {
             message: self.message.clone(),
             inputs: self.inputs.clone(),
             payload: serde_json::from_str::<serde_json::Value>(&self.payload)
-                .map_or(Value::Null, |payload| Value::from(&payload)),
+                .map_or(ExprValue::Null, |payload| ExprValue::from(&payload)),
         }
     }
 

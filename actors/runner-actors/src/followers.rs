@@ -10,7 +10,7 @@ use url::Url;
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
-use crate::rows::NewRun;
+use crate::rows::NewRunRows;
 use crate::run_shape::{
     head_commit, head_of, repository_api, repository_value, run_links, run_number, time,
     workflow_number,
@@ -38,7 +38,7 @@ pub(crate) fn follower(
     known: &KnownRepository,
     (record, event): (&RunRecord, &StoredEvent),
     page: Option<&Url>,
-) -> Option<NewRun> {
+) -> Option<NewRunRows> {
     let workflow = record.workflow.as_deref().unwrap_or_default();
     let trigger = format!("workflow_run.{}", progress.as_str());
     // What was learnt by a former version says nothing of the others.
@@ -48,7 +48,7 @@ pub(crate) fn follower(
     }
     let event = following(progress, known, (record, event), page)?;
     let record = RunRecord::received(&event, format!("workflow_run-{}", record.id));
-    Some(NewRun::new(&record, &event))
+    Some(NewRunRows::new(&record, &event))
 }
 
 /// The event; nothing where the chain is long enough.

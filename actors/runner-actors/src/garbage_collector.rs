@@ -14,7 +14,7 @@ use cluster_actors::vm_hosts::VmHosts;
 use forge_actors::OutboxWorker;
 use forge_actors::messages::VerifyStatuses;
 use forge_core::{CommitSha, ObjectFormats};
-use http_clients::vmm::{Vm, VmmClient, VmmError};
+use http_clients::vmm::{VmView, VmmClient, VmmError};
 use store::{Store, StoreError};
 use supervision::{ChildRef, FirstRound, start_rounds};
 
@@ -24,7 +24,7 @@ use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
 use crate::rows;
 use crate::rows::outlines::{OpenRuns, RunOutline};
-use crate::run_files::{RunFiles, TendState};
+use crate::run_files::{RunCleanupState, RunFiles};
 use crate::settings::RunnerSettings;
 use crate::vm_owner::VmOwner;
 
@@ -93,7 +93,7 @@ impl Actor for RunGarbageCollector {
         ctx.spawn(collections.into_actor(self));
         let when = (FirstRound::AfterInterval, interval);
         let collector = self.clone();
-        let (mut state, mut open) = (TendState::default(), OpenRuns::default());
+        let (mut state, mut open) = (RunCleanupState::default(), OpenRuns::default());
         let mut round: u64 = 0;
         start_rounds(ctx, when, async move || {
             let last = std::mem::take(&mut open);
@@ -119,7 +119,7 @@ impl RunGarbageCollector {
     }
 
     /// Looks after what runs have on the disk, and what is shared with other processes.
-    async fn maintain_files(&self, mut state: TendState) -> TendState {
+    async fn maintain_files(&self, mut state: RunCleanupState) -> RunCleanupState {
         let (files, store) = (self.files.clone(), self.store.clone());
         let tended = tokio::task::spawn_blocking(move || {
             files.maintain(&store, &mut state);
@@ -155,7 +155,7 @@ impl RunGarbageCollector {
         Ok(())
     }
 
-    async fn release_vm(&self, vmm: &VmmClient, index: usize, vm: &Vm, why: &str) {
+    async fn release_vm(&self, vmm: &VmmClient, index: usize, vm: &VmView, why: &str) {
         match vmm.delete(&vm.id).await {
             Ok(()) => self.record_recovered(&vm.id, why),
             Err(error) => {
@@ -176,7 +176,7 @@ impl RunGarbageCollector {
     }
 
     /// Why a VM of ours is nobody's any more.
-    async fn left_over(&self, host: &str, vm: &Vm) -> Option<&'static str> {
+    async fn left_over(&self, host: &str, vm: &VmView) -> Option<&'static str> {
         if self.kept.contains(host, &vm.id) {
             return None;
         }

@@ -43,7 +43,7 @@ pub(crate) struct GroupTicket {
 
 /// Why one of a group does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotAdmitted {
+pub(crate) enum GroupRejection {
     /// A newer one came while it waited.
     Superseded,
     /// As many wait as may.
@@ -54,10 +54,10 @@ pub(crate) enum NotAdmitted {
 enum GroupAdmission {
     Now(GroupTicket),
     Later(oneshot::Receiver<GroupTicket>),
-    Never(NotAdmitted),
+    Never(GroupRejection),
 }
 
-impl fmt::Display for NotAdmitted {
+impl fmt::Display for GroupRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Superseded => f.write_str("a newer one of its concurrency group took its place"),
@@ -90,7 +90,7 @@ impl ConcurrencyGroups {
         repository: &str,
         group: &ConcurrencyGroup,
         end: EndCallback,
-    ) -> impl Future<Output = Result<GroupTicket, NotAdmitted>> + use<> {
+    ) -> impl Future<Output = Result<GroupTicket, GroupRejection>> + use<> {
         let name = format!(
             "{}\n{}",
             repository.to_lowercase(),
@@ -100,7 +100,7 @@ impl ConcurrencyGroups {
         async move {
             match turn {
                 GroupAdmission::Now(ticket) => Ok(ticket),
-                GroupAdmission::Later(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
+                GroupAdmission::Later(turn) => turn.await.map_err(|_| GroupRejection::Superseded),
                 GroupAdmission::Never(reason) => Err(reason),
             }
         }
@@ -125,7 +125,7 @@ impl ConcurrencyGroups {
         match group.queue {
             ConcurrencyQueue::Single => members.waiting.clear(),
             ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
-                return GroupAdmission::Never(NotAdmitted::Full);
+                return GroupAdmission::Never(GroupRejection::Full);
             }
             ConcurrencyQueue::Max => {}
         }
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    type Entered = actix_rt::task::JoinHandle<Result<GroupTicket, NotAdmitted>>;
+    type Entered = actix_rt::task::JoinHandle<Result<GroupTicket, GroupRejection>>;
 
     /// Enters in the background; it waits already when this returns.
     async fn acquire(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> Entered {
@@ -230,10 +230,10 @@ mod tests {
             waiting.push(acquire(&groups, queued()).await);
         }
         let beyond = acquire(&groups, queued()).await.await.unwrap();
-        assert_eq!(beyond.err(), Some(NotAdmitted::Full));
+        assert_eq!(beyond.err(), Some(GroupRejection::Full));
         let newer = acquire(&groups, group(false)).await;
         for one in waiting {
-            assert_eq!(one.await.unwrap().err(), Some(NotAdmitted::Superseded));
+            assert_eq!(one.await.unwrap().err(), Some(GroupRejection::Superseded));
         }
         drop(first);
         assert!(newer.await.unwrap().is_ok());

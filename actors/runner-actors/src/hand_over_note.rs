@@ -56,13 +56,13 @@ pub(crate) async fn load_note(
 
 #[cfg(test)]
 mod tests {
-    use store::Options;
+    use store::StoreOptions;
 
     use super::*;
 
     #[actix_rt::test]
     async fn i18_a_hand_over_is_noted_by_its_epoch_and_forgotten_in_time() {
-        let store = Store::in_memory(&Options::new("test")).expect("memory");
+        let store = Store::in_memory(&StoreOptions::new("test")).expect("memory");
         let asked = HandOverNote::Asked;
         put(&store, 7, asked).await.expect("memory");
         put(&store, 8, asked).await.expect("memory");

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_actors::deliveries::{Admission, Arrival, Deliveries};
+use forge_actors::deliveries::{Arrival, Deliveries, DeliveryAdmission};
 use forge_core::{BodyDigest, DeliveryId};
 use runner_core::event::EventKind;
 use store::{Blob, Store, StoreError, WriteTxn};
@@ -20,7 +20,7 @@ use crate::event::StoredEvent;
 use crate::heads::{self, HeadSource, ReportedHead};
 use crate::own_forge::OwnForge;
 use crate::records::RunRecord;
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
 
@@ -74,7 +74,7 @@ pub enum DeliveryResult {
 
 /// Why it is not known what became of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAccepted {
+pub enum IntakeError {
     /// The store's reason.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -91,11 +91,11 @@ impl RunnerIntake {
     /// away stops nothing. To be called on a thread of an actix system.
     ///
     /// # Errors
-    /// See [`NotAccepted`].
-    pub async fn accept(&self, delivery: NewDelivery) -> Result<DeliveryResult, NotAccepted> {
+    /// See [`IntakeError`].
+    pub async fn accept(&self, delivery: NewDelivery) -> Result<DeliveryResult, IntakeError> {
         if let Some(field) = self.forge.misplaced(&delivery.event) {
             tracing::warn!(event = "webhook.other_repository", delivery = %delivery.id, repository = %delivery.event.repository, field, "a delivery names another repository's address");
-            return Err(NotAccepted::OtherRepository(field));
+            return Err(IntakeError::OtherRepository(field));
         }
         if self.queue.waiting() >= self.max_waiting {
             self.counters.refused();
@@ -106,7 +106,7 @@ impl RunnerIntake {
             Ok(Ok(accepted)) => Ok(accepted?),
             // It is never cancelled: its thread is ending.
             Ok(Err(_)) => Err(StoreError::Closed.into()),
-            Err(_) => Err(NotAccepted::Late(STORE_TIMEOUT)),
+            Err(_) => Err(IntakeError::Late(STORE_TIMEOUT)),
         }
     }
 
@@ -150,11 +150,11 @@ impl RunnerIntake {
             let record = RunRecord::received(&event, delivery.to_string());
             (
                 record.id.clone(),
-                NewRun::delivered(&record, &event, body.clone()),
+                NewRunRows::delivered(&record, &event, body.clone()),
             )
         });
         let target_id = target.as_ref().map(|(id, _)| id.clone());
-        let new = NewRun::delivered(&record, &event, body);
+        let new = NewRunRows::delivered(&record, &event, body);
         let (deliveries, run) = (self.deliveries.clone(), id.clone());
         let stored = self.store.write(move |rows| {
             let reported = ReportedHead::from_event(&event);
@@ -169,10 +169,10 @@ impl RunnerIntake {
                 leads_to: known.as_deref().or(Some(&run)),
             };
             let admission = deliveries.admit(rows, &arrival, now_ms())?;
-            if admission == Admission::SameIdOtherBody {
+            if admission == DeliveryAdmission::SameIdOtherBody {
                 tracing::warn!(event = "webhook.same_id", %delivery, "a delivery's id came with another body");
             }
-            if let Admission::Duplicate { led_to } = admission {
+            if let DeliveryAdmission::Duplicate { led_to } = admission {
                 return Ok(StoredDelivery::Seen(kept(rows, led_to)?));
             }
             if known.is_some() {

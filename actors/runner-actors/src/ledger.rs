@@ -22,7 +22,7 @@ use crate::event::StoredEvent;
 use crate::followers::{self, follower};
 use crate::log::{LineKind, LogLine, Logs};
 use crate::records::{JobRecord, RunRecord, StepRecord};
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run_queue::RunQueue;
 use crate::store_retry::{until_read, until_stored};
 use crate::summary_rows::{self, NewSummary};
@@ -58,19 +58,19 @@ pub(crate) struct RunRecorder {
 }
 
 /// The record of one run, with the only right to change it.
-pub(crate) struct Ledger {
+pub(crate) struct RunLedger {
     pub(crate) recorder: RunRecorder,
     pub(crate) record: RunRecord,
     pub(crate) event: Arc<StoredEvent>,
     /// Runs that are stored with the next change of the record, or not at all.
-    pub(crate) beginning: Vec<NewRun>,
+    pub(crate) beginning: Vec<NewRunRows>,
     /// Summaries of steps that are stored with the next change of the record.
     pub(crate) summaries: Vec<NewSummary>,
     /// Why the record was not stored as it was: it lost what made it large, and the run ends.
     pub(crate) oversized: Option<String>,
 }
 
-impl Ledger {
+impl RunLedger {
     /// A stored run with its event, as soon as the store can be read; `None`: one of them is
     /// missing.
     ///
@@ -119,7 +119,7 @@ impl Ledger {
     /// Stores the record, the statuses and the runs that begin with it; a store that is full or
     /// busy is waited for, because the truth must be told. One that was taken over by another
     /// leader, or closed, is not: the next leader says what became of the run. A record that is too
-    /// large for the store loses what makes it so, and the run ends ([`Ledger::oversized`]).
+    /// large for the store loses what makes it so, and the run ends ([`RunLedger::oversized`]).
     /// Whether they are stored.
     pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
         self.notify_followers().await;
@@ -172,7 +172,7 @@ impl Ledger {
         self.record.announced = Some(*last);
         let run = (&self.record, &*self.event);
         let begin = |step: &RunProgress| follower(*step, known.as_ref()?, run, page.as_ref());
-        let following: Vec<NewRun> = untold.iter().filter_map(begin).collect();
+        let following: Vec<NewRunRows> = untold.iter().filter_map(begin).collect();
         self.beginning.extend(following);
     }
 
@@ -204,7 +204,7 @@ impl Ledger {
         base.join(&format!("runs/{}", self.record.id)).ok()
     }
 
-    /// Stores the tests of a job, as [`Ledger::save`] does the record.
+    /// Stores the tests of a job, as [`RunLedger::save`] does the record.
     pub(crate) async fn save_tests(&self, tests: NewJobTests) {
         let store = &self.recorder.store;
         let write = || {
@@ -218,7 +218,7 @@ impl Ledger {
     async fn store(
         &self,
         statuses: Arc<Vec<StatusChange>>,
-        (beginning, summaries): (Arc<Vec<NewRun>>, Arc<Vec<NewSummary>>),
+        (beginning, summaries): (Arc<Vec<NewRunRows>>, Arc<Vec<NewSummary>>),
     ) -> Result<(), StoreError> {
         let record = self.record.clone();
         let target_url = self.page();

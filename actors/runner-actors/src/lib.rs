@@ -115,17 +115,18 @@ pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWo
 pub use event::StoredEvent;
 pub use hand_over::{DrainNow, DrainWhenIdle, HandOver};
 pub use hand_over_note::HandOverNote;
-pub use image_store::{AddedImage, ImageStore, ImageStoreError};
-pub use intake::{DeliveryResult, NewDelivery, NotAccepted, RunnerIntake};
+pub use image_store::{AddedImage, ContainerImageStore, ImageStoreError};
+pub use intake::{DeliveryResult, IntakeError, NewDelivery, RunnerIntake};
 pub use job_admission::JobAdmission;
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
-    AdmittedGit, Blob, BlockWriter, Download, ForwardedRequest, GatewayAnswer, GatewayBody,
+    AdmittedGit, BlobDownload, BlockWriter, ForwardedRequest, GatewayAnswer, GatewayBody,
     GatewayRefusal, GatewayRequest, GitAnswer, GitFolder, GitRequest, HostIdentity, JobGrant,
-    JobServices, JobSession, LargeFileTurn, ListedArtifact, PackageTurn, ServiceFault, TokenGuard,
+    JobServices, JobSession, LargeFileTurn, ListedArtifact, PackageTurn, ServiceFault, SignedBlob,
+    TokenGuard,
 };
 pub use kept::{
-    ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,
+    ClosingShell, KeepSettings, KeptVmView, KeptVms, OpenShell, ShellOpenError, ShellRequest,
 };
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{
@@ -140,7 +141,7 @@ pub use review::Review;
 pub use rows::extents::EXTENT_TABLES;
 pub use run::{label_image, label_machine};
 pub use run_files::file_migration;
-pub use run_list::{RunFilter, RunPage, short_reference};
+pub use run_list::{RunFilter, RunListPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;
 pub use settings::{

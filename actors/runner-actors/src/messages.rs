@@ -1,11 +1,11 @@
 //! Messages of the runner.
 
 use actix::Message;
-use runner_core::protection::Verdict;
+use runner_core::protection::ProtectionVerdict;
 use store::StoreError;
 
 use crate::event::StoredEvent;
-use crate::kept::NotOpened;
+use crate::kept::ShellOpenError;
 
 /// Stores a run that no webhook started, and starts it; gives its id. Sent by
 /// `workflow-runner exec`.
@@ -25,8 +25,8 @@ pub struct StartEvent {
 /// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge and
 /// for jobs, handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Result<String, NotDispatched>, StoreError>")]
-pub struct Dispatch {
+#[rtype(result = "Result<Result<String, DispatchFailure>, StoreError>")]
+pub struct DispatchWorkflow {
     /// `owner/repo`.
     pub repository: String,
     /// The branch or tag; `None`: the default branch.
@@ -45,7 +45,7 @@ pub struct Dispatch {
 
 /// Why nothing was started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotDispatched {
+pub enum DispatchFailure {
     /// It has not pushed yet.
     #[error("no push of this repository has been run, so it is not known where it is; push once")]
     Repository,
@@ -66,7 +66,7 @@ pub enum NotDispatched {
 /// Runs an ended run again, from its stored event; gives the new run's id. Sent by the HTTP edge,
 /// handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Result<String, NotRepeated>, StoreError>")]
+#[rtype(result = "Result<Result<String, RepeatError>, StoreError>")]
 pub struct RepeatRun {
     /// Its id.
     pub run: String,
@@ -95,7 +95,7 @@ pub struct FromStep {
 
 /// Why a run was not started again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotRepeated {
+pub enum RepeatError {
     /// It is not known, or its event is not.
     #[error("there is no run with this id")]
     Unknown,
@@ -113,7 +113,7 @@ pub enum NotRepeated {
     NotNewest(String),
     /// There is no such VM, or no such snapshot.
     #[error("it cannot begin there: {0}")]
-    NoSnapshot(NotOpened),
+    NoSnapshot(ShellOpenError),
     /// It is not known what needs what failed.
     #[error("the run {0} was never planned, or by a former version; run all of it again")]
     NoPlan(String),
@@ -122,14 +122,14 @@ pub enum NotRepeated {
 /// Approves or rejects what a run waits for; gives the environments it is of, none for a pull
 /// request from a fork. Sent by the HTTP edge, handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Result<Vec<String>, NotReviewed>, StoreError>")]
+#[rtype(result = "Result<Result<Vec<String>, ReviewError>, StoreError>")]
 pub struct ReviewRun {
     /// Its id.
     pub run: String,
     /// Only these environments; none: all that it waits for.
     pub environments: Vec<String>,
     /// What is said.
-    pub verdict: Verdict,
+    pub verdict: ProtectionVerdict,
     /// By whom.
     pub by: Option<String>,
     /// Why.
@@ -138,7 +138,7 @@ pub struct ReviewRun {
 
 /// Why a review was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotReviewed {
+pub enum ReviewError {
     /// It is not known.
     #[error("there is no run with this id")]
     Unknown,

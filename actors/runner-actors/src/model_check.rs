@@ -1,7 +1,7 @@
 //! The language model's reading of a workflow, held against the file (`USE_LLM_PARSER`).
 
 use http_clients::http::{HttpClient, HttpOptions};
-use http_clients::llm::{ChatRequest, ChatRole, Format, LlmClient, Message};
+use http_clients::llm::{AnswerFormat, ChatRequest, ChatRole, LlmClient, LlmMessage};
 use runner_core::model::{JobNotes, ModelPlan, prompt, schema};
 use runner_core::workflow::Workflow;
 
@@ -41,10 +41,10 @@ pub(crate) async fn check(
     let request = ChatRequest {
         model: server.model.clone(),
         messages: vec![
-            Message::new(ChatRole::System, system),
-            Message::new(ChatRole::User, user),
+            LlmMessage::new(ChatRole::System, system),
+            LlmMessage::new(ChatRole::User, user),
         ],
-        format: Format::Schema {
+        format: AnswerFormat::Schema {
             name: "workflow_plan".to_owned(),
             schema: schema(),
         },

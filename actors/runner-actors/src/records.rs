@@ -1,7 +1,7 @@
 //! What is known of a run: its record, as it is stored and as it is shown.
 
 use runner_core::lost_jobs::LostJob;
-use runner_core::protection::Verdict;
+use runner_core::protection::ProtectionVerdict;
 use runner_core::state::{Conclusion, RunProgress, RunState, StepEnd};
 use runner_core::test_report::TestCounts;
 use serde::{Deserialize, Serialize};
@@ -201,7 +201,7 @@ impl RunRecord {
             .approval
             .as_ref()
             .and_then(|asked| asked.review.as_ref());
-        review.is_some_and(|review| review.verdict == Verdict::Approved)
+        review.is_some_and(|review| review.verdict == ProtectionVerdict::Approved)
     }
 
     /// Whether nothing of it has begun yet: it waits for its turn.

@@ -10,7 +10,7 @@ use runner_core::lost_jobs::{MAX_RECOVERIES, UndrivenRun};
 use runner_core::state::{Conclusion, RunState, StepEnd};
 
 use crate::clock::now_ms;
-use crate::ledger::{Ledger, RunRecorder, job_status};
+use crate::ledger::{RunLedger, RunRecorder, job_status};
 use crate::records::{JobEnd, JobRecord};
 use crate::rows;
 use crate::rows::outlines::{RunOutline, outlines};
@@ -79,7 +79,7 @@ impl RunRecovery {
 
     /// Ends a run that waits to be started; whether there is one.
     pub(crate) async fn cancel_queued(&self, id: &str, reason: String) -> bool {
-        let Ok(Some(mut ledger)) = Ledger::load(&self.recorder, id).await else {
+        let Ok(Some(mut ledger)) = RunLedger::load(&self.recorder, id).await else {
             return false;
         };
         ledger.end(RunState::Cancelled, Some(reason)).await;
@@ -88,7 +88,7 @@ impl RunRecovery {
 
     async fn resume_run(&self, id: String, has_crashed: bool) -> Option<String> {
         // What cannot be read is left as it is.
-        let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
+        let Some(mut ledger) = RunLedger::load(&self.recorder, &id).await.ok()? else {
             tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
             self.close(id).await;
             return None;
@@ -179,7 +179,7 @@ impl RunRecovery {
 
 /// Jobs that had begun are lost, and their statuses say so, unless they may run again; the others
 /// follow by the run's own rules.
-async fn lose_started_jobs(ledger: &mut Ledger) {
+async fn lose_started_jobs(ledger: &mut RunLedger) {
     tracing::warn!(event = "run.lost", run = %ledger.record.id, "jobs of a run were under way when the runner ended");
     let (mut statuses, mut again) = (Vec::new(), Vec::new());
     for job in &mut ledger.record.jobs {

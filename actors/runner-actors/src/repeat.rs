@@ -1,15 +1,15 @@
 //! A run that is run again: a run of its own with the same event, workflow and number, one attempt
 //! later.
 
-use runner_core::protection::Verdict;
+use runner_core::protection::ProtectionVerdict;
 use runner_core::state::RunState;
 use store::{StoreError, WriteTxn};
 
 use crate::clock::now_ms;
 use crate::job_graph::RepeatedJobs;
-use crate::messages::NotRepeated;
+use crate::messages::RepeatError;
 use crate::records::{JobRecord, ResumePoint, RunApproval, RunRecord};
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 
 /// How a run is run again.
 #[derive(Debug, Clone)]
@@ -32,20 +32,20 @@ pub(crate) fn repeat(
     id: &str,
     next: &str,
     options: &RepeatOptions,
-) -> Result<Result<String, NotRepeated>, StoreError> {
+) -> Result<Result<String, RepeatError>, StoreError> {
     let Some(mut last) = last_attempt(rows, id)? else {
-        return Ok(Err(NotRepeated::Unknown));
+        return Ok(Err(RepeatError::Unknown));
     };
     if !last.state.is_terminal() {
-        return Ok(Err(NotRepeated::Runs(last.id)));
+        return Ok(Err(RepeatError::Runs(last.id)));
     }
     let Some(event) = rows::event(rows, &last.id)? else {
-        return Ok(Err(NotRepeated::Unknown));
+        return Ok(Err(RepeatError::Unknown));
     };
     if let Some(point) = &options.resume
         && point.run != last.id
     {
-        return Ok(Err(NotRepeated::NotNewest(last.id)));
+        return Ok(Err(RepeatError::NotNewest(last.id)));
     }
     let mut attempt = next_attempt(&last, next);
     attempt.keep = options.keep || options.snapshots;
@@ -57,7 +57,7 @@ pub(crate) fn repeat(
             Err(refused) => return Ok(Err(refused)),
         }
     }
-    NewRun::new(&attempt, &event).put(rows)?;
+    NewRunRows::new(&attempt, &event).put(rows)?;
     last.repeated_by = Some(next.to_owned());
     rows::put_run(rows, &last)?;
     Ok(Ok(next.to_owned()))
@@ -77,17 +77,17 @@ fn last_attempt(rows: &mut WriteTxn<'_>, id: &str) -> Result<Option<RunRecord>, 
 }
 
 /// The copies of jobs that need not run again, with their outputs.
-fn kept_jobs(last: &RunRecord, job: Option<&str>) -> Result<Vec<JobRecord>, NotRepeated> {
+fn kept_jobs(last: &RunRecord, job: Option<&str>) -> Result<Vec<JobRecord>, RepeatError> {
     if last.plan.is_empty() {
-        return Err(NotRepeated::NoPlan(last.id.clone()));
+        return Err(RepeatError::NoPlan(last.id.clone()));
     }
     let repeated = match job {
         Some(job) => RepeatedJobs::with_job(last, job)
-            .ok_or_else(|| NotRepeated::UnknownJob(last.id.clone(), job.to_owned()))?,
+            .ok_or_else(|| RepeatError::UnknownJob(last.id.clone(), job.to_owned()))?,
         None => RepeatedJobs::from_run(last),
     };
     if repeated.is_empty() {
-        return Err(NotRepeated::NothingFailed(last.id.clone()));
+        return Err(RepeatError::NothingFailed(last.id.clone()));
     }
     let kept = last.jobs.iter().filter(|job| repeated.keeps(job));
     Ok(kept
@@ -101,7 +101,7 @@ fn kept_jobs(last: &RunRecord, job: Option<&str>) -> Result<Vec<JobRecord>, NotR
 /// What was approved once is approved for its next attempt; everything else is asked again.
 fn is_approved(approval: &RunApproval) -> bool {
     let review = approval.review.as_ref();
-    review.is_some_and(|review| review.verdict == Verdict::Approved)
+    review.is_some_and(|review| review.verdict == ProtectionVerdict::Approved)
 }
 
 fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forge_core::{Forge, RepoName};
 use git_engine::{
-    Git, GitError, Mirror, Mirrors, Remote, RemoteError, SshAccess, Transports, TreeLimits,
+    Git, GitError, Mirror, Mirrors, Remote, RemoteUrlError, SshAccess, Transports, TreeLimits,
     WorkTree,
 };
 use http_clients::forge::ForgeClient;
@@ -25,7 +25,7 @@ use crate::settings::RunnerSettings;
 pub(crate) enum SourceError {
     /// The event's clone URL is not used.
     #[error("the repository cannot be fetched: {0}")]
-    Remote(#[from] RemoteError),
+    Remote(#[from] RemoteUrlError),
     /// Its host is not public, and not the forge.
     #[error("the clone URL leads to {address}, which is neither public nor the forge's")]
     Address {

@@ -1,7 +1,7 @@
 //! What somebody says to a run that waits: rows of their own, since a run's record is written by
 //! the run alone.
 
-use runner_core::protection::Verdict;
+use runner_core::protection::ProtectionVerdict;
 use serde::{Deserialize, Serialize};
 use store::{JsonRow, ReadRows, StoreError, Table, WriteTxn};
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ const REVIEWS: Table<String, JsonRow<RunReviews>> = Table::new("runner_reviews")
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Review {
     /// What was said.
-    pub verdict: Verdict,
+    pub verdict: ProtectionVerdict,
     /// By whom, as they named themselves: whoever has the API token may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,

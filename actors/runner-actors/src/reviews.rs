@@ -1,12 +1,12 @@
 //! What becomes of reviews: to which runs and environments they may be said, and when a run that
 //! waits goes on.
 
-use runner_core::protection::{APPROVAL_TIMEOUT_MS, Verdict};
+use runner_core::protection::{APPROVAL_TIMEOUT_MS, ProtectionVerdict};
 use runner_core::state::RunState;
 use store::{JsonRow, ReadRows, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
-use crate::messages::{NotReviewed, ReviewRun};
+use crate::messages::{ReviewError, ReviewRun};
 use crate::records::{EnvironmentGate, RunRecord};
 use crate::review::{self, Review, RunReviews};
 use crate::rows;
@@ -80,9 +80,9 @@ pub(crate) fn store(
     rows: &mut WriteTxn<'_>,
     request: &ReviewRun,
     now: u64,
-) -> Result<Result<Vec<String>, NotReviewed>, StoreError> {
+) -> Result<Result<Vec<String>, ReviewError>, StoreError> {
     let Some(record) = rows::run(rows, &request.run)? else {
-        return Ok(Err(NotReviewed::Unknown));
+        return Ok(Err(ReviewError::Unknown));
     };
     let mut reviews = review::get(rows, &request.run)?;
     let review = Review {
@@ -93,12 +93,12 @@ pub(crate) fn store(
     };
     let reviewed = if record.awaits_approval() {
         if let Some(name) = request.environments.first() {
-            return Ok(Err(NotReviewed::Environment(name.clone())));
+            return Ok(Err(ReviewError::Environment(name.clone())));
         }
         if reviews.run.is_some() {
-            return Ok(Err(NotReviewed::NotWaiting));
+            return Ok(Err(ReviewError::NotWaiting));
         }
-        if review.verdict == Verdict::Approved
+        if review.verdict == ProtectionVerdict::Approved
             && let Some(event) = rows::event(rows, &request.run)?
         {
             record_contributors(rows, &event, &review)?;
@@ -123,14 +123,14 @@ fn reviewed_environments(
     record: &RunRecord,
     reviews: &RunReviews,
     named: &[String],
-) -> Result<Vec<String>, NotReviewed> {
+) -> Result<Vec<String>, ReviewError> {
     let is_open = |gate: &&EnvironmentGate| {
         let unheard = reviews.of_environment(&gate.name).is_none();
         gate.is_pending() && gate.for_approval && unheard
     };
     let open = || record.environments.iter().filter(is_open);
     if record.state.is_terminal() || open().next().is_none() {
-        return Err(NotReviewed::NotWaiting);
+        return Err(ReviewError::NotWaiting);
     }
     let Some(first) = named.iter().find(|name| {
         let mut open = open();
@@ -143,7 +143,7 @@ fn reviewed_environments(
             .map(|gate| gate.name.clone())
             .collect());
     };
-    Err(NotReviewed::Environment(first.clone()))
+    Err(ReviewError::Environment(first.clone()))
 }
 
 /// Who caused a pull request from a fork: its author, and who caused the event.

@@ -12,7 +12,7 @@ use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::review;
-use crate::run_list::{RunFilter, RunHead, RunPage};
+use crate::run_list::{RunFilter, RunHead, RunListPage};
 use crate::{summary_rows, test_rows};
 
 pub(crate) mod attempts;
@@ -77,20 +77,20 @@ fn trigger(rows: &mut impl ReadRows, id: &String) -> Result<Option<Trigger>, Sto
 /// A new run and its event, turned into bytes before the store's writer is asked: it serves all,
 /// one after the other.
 #[derive(Clone)]
-pub(crate) struct NewRun {
+pub(crate) struct NewRunRows {
     id: String,
     run: JsonRow<RunRecord>,
     event: JsonRow<StoredEvent>,
     body: Blob,
 }
 
-impl NewRun {
+impl NewRunRows {
     /// Its id.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// As [`NewRun::put`], for a transaction that may be repeated after it was stored unseen.
+    /// As [`NewRunRows::put`], for a transaction that may be repeated after it was stored unseen.
     pub(crate) fn put_once(self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
         match rows.get(&RUNS, &self.id)? {
             Some(_) => Ok(()),
@@ -196,8 +196,8 @@ pub(crate) fn page(
     filter: &RunFilter,
     before: Option<String>,
     limit: usize,
-) -> Result<RunPage, StoreError> {
-    let mut page = RunPage::default();
+) -> Result<RunListPage, StoreError> {
+    let mut page = RunListPage::default();
     let mut below = before;
     let mut looked_at = 0;
     loop {
@@ -360,7 +360,7 @@ mod tests {
     use forge_core::{GitRef, RepoName};
     use runner_core::event::EventKind;
     use runner_core::state::RunState;
-    use store::{Options, Store};
+    use store::{Store, StoreOptions};
 
     const BODY: &str = r#"{"ref":"refs/heads/main","note":"é"}"#;
 
@@ -381,9 +381,9 @@ mod tests {
 
     #[test]
     fn an_event_comes_back_with_its_body_until_its_run_is_forgotten() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let (record, event) = started();
-        let new = NewRun::new(&record, &event);
+        let new = NewRunRows::new(&record, &event);
         store.write_blocking(move |rows| new.put(rows)).unwrap();
         assert_eq!(read(&store, &record.id).as_ref(), Some(&event));
         for state in [RunState::Running, RunState::Succeeded] {
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_page_reads_runs_with_and_without_their_event_and_puts_none_aside() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let (record, event) = started();
         let mut ids = Vec::new();
         for number in 0..600 {
@@ -413,7 +413,7 @@ mod tests {
             ids.insert(0, record.id.clone());
             let event = event.clone();
             let put = store.write_blocking(move |rows| match number % 2 {
-                0 => NewRun::new(&record, &event).put(rows),
+                0 => NewRunRows::new(&record, &event).put(rows),
                 _ => put_run(rows, &record),
             });
             put.unwrap();
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn u8_of_788_runs_that_have_ended_300_are_kept() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let (record, event) = started();
         let ids = store.write_blocking(move |rows| {
             let mut ids = Vec::new();
@@ -449,7 +449,7 @@ mod tests {
                 } else {
                     RunState::Succeeded
                 };
-                NewRun::new(&record, &event).put(rows)?;
+                NewRunRows::new(&record, &event).put(rows)?;
                 ids.push(record.id);
             }
             Ok::<_, StoreError>(ids)

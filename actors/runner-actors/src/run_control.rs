@@ -8,7 +8,7 @@ use crate::dispatch;
 use crate::job_services::{
     BackendAnswer, GatewayRefusal, JobDispatch, JobRepeat, RunControl, WorkflowFile,
 };
-use crate::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun};
+use crate::messages::{CancelRun, DispatchFailure, DispatchWorkflow, RepeatError, RepeatRun};
 use crate::repositories::Repositories;
 
 /// Who causes what a job starts, as on GitHub.
@@ -38,23 +38,24 @@ fn of_store(error: &StoreError) -> GatewayRefusal {
     refused(503, "the runs cannot be read or stored now; try again")
 }
 
-fn of_dispatch(error: &NotDispatched, reference: Option<&str>) -> GatewayRefusal {
+fn of_dispatch(error: &DispatchFailure, reference: Option<&str>) -> GatewayRefusal {
     match (error, reference) {
-        (NotDispatched::Branch, Some(name)) => refused(
+        (DispatchFailure::Branch, Some(name)) => refused(
             422,
             format!("No ref found for: {}", config_core::quoted(name)),
         ),
-        (NotDispatched::Repository | NotDispatched::Branch | NotDispatched::Workflow(_), _) => {
-            refused(404, format!("Not Found: {error}"))
-        }
-        (NotDispatched::Inputs(_), _) => refused(422, error.to_string()),
-        (NotDispatched::Unreachable(_), _) => refused(503, error.to_string()),
+        (
+            DispatchFailure::Repository | DispatchFailure::Branch | DispatchFailure::Workflow(_),
+            _,
+        ) => refused(404, format!("Not Found: {error}")),
+        (DispatchFailure::Inputs(_), _) => refused(422, error.to_string()),
+        (DispatchFailure::Unreachable(_), _) => refused(503, error.to_string()),
     }
 }
 
-fn of_repeat(error: &NotRepeated) -> GatewayRefusal {
+fn of_repeat(error: &RepeatError) -> GatewayRefusal {
     match error {
-        NotRepeated::Unknown | NotRepeated::UnknownJob(..) => {
+        RepeatError::Unknown | RepeatError::UnknownJob(..) => {
             refused(404, format!("Not Found: {error}"))
         }
         _ => refused(403, error.to_string()),
@@ -65,7 +66,7 @@ impl RunControl for JobRunControl {
     fn dispatch(&self, asked: JobDispatch) -> BackendAnswer<'_, String> {
         Box::pin(async move {
             let reference = asked.reference.clone();
-            let message = Dispatch {
+            let message = DispatchWorkflow {
                 repository: asked.repository,
                 branch: Some(asked.reference),
                 workflow: asked.file,

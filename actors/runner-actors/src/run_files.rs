@@ -74,7 +74,7 @@ impl RunFiles {
 
     /// Removes what forgotten runs left, stores what is not stored yet, and removes objects that
     /// nothing names any more. `store` has the runs. Blocks.
-    pub(crate) fn maintain(&self, store: &Store, state: &mut TendState) {
+    pub(crate) fn maintain(&self, store: &Store, state: &mut RunCleanupState) {
         if let Some(shared) = &self.shared {
             shared.probe();
         }
@@ -84,7 +84,7 @@ impl RunFiles {
     }
 
     /// Each as far as it goes: what cannot be read or stored holds up nothing else.
-    fn try_to_tend(&self, store: &Store, state: &mut TendState) -> std::io::Result<()> {
+    fn try_to_tend(&self, store: &Store, state: &mut RunCleanupState) -> std::io::Result<()> {
         let mut faults = FirstFault::default();
         if !state.looked {
             let looked = self.scan(store, &mut faults);
@@ -142,7 +142,7 @@ fn bring(files: &SharedFiles, key: &FileKey, file: &SharedFile) -> std::io::Resu
 
 /// What was done in this incarnation.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TendState {
+pub(crate) struct RunCleanupState {
     /// Files of previous incarnations were looked for.
     looked: bool,
     /// Those that lay on this machine only are where every process can read them.

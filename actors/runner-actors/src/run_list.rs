@@ -29,7 +29,7 @@ pub struct RunFilter {
 
 /// A page of a list.
 #[derive(Debug, Clone, Default)]
-pub struct RunPage {
+pub struct RunListPage {
     /// The newest first.
     pub runs: Vec<RunRecord>,
     /// Where the next page begins, if there may be one. A page may be short and not the last: so

@@ -1,7 +1,7 @@
 //! A run in the shape of GitHub's API: its numbers, its addresses and what it is of. Answers of the
 //! gateway have it, and the events of runs that follow others.
 
-use forge_core::{Forge, Origin};
+use forge_core::{Forge, HeadOrigin};
 use runner_core::context::run_number_id;
 use runner_core::event::EventKind;
 use runner_core::gateway::StatusWords;
@@ -149,8 +149,8 @@ fn head_repository<'p>(before: &'p Value, own: &str) -> Option<&'p Value> {
     let name = head["repo"]["full_name"].as_str()?;
     let branch = head["ref"].as_str().unwrap_or_default();
     let is_own = name.eq_ignore_ascii_case(own);
-    let origin = Origin::of_head(branch, Some(name), own);
-    (!is_own || origin == Origin::SameRepository).then_some(&head["repo"])
+    let origin = HeadOrigin::of_head(branch, Some(name), own);
+    (!is_own || origin == HeadOrigin::SameRepository).then_some(&head["repo"])
 }
 
 /// The commit as the event brought it that the run was of; else its id alone is known.

@@ -5,7 +5,7 @@ use store::{Store, StoreError};
 use supervision::{FirstRound, start_rounds};
 
 use crate::records::RunRecord;
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run_queue::RunQueue;
 use crate::settings::ScheduleTime;
 
@@ -52,7 +52,7 @@ impl ScheduleClock {
                 for due in known.due(now) {
                     let mut record = RunRecord::received(&due.event, "schedule".to_owned());
                     record.workflow_file = Some(due.file);
-                    NewRun::new(&record, &due.event).put(rows)?;
+                    NewRunRows::new(&record, &due.event).put(rows)?;
                     ids.push(record.id);
                 }
                 rows::put_known(rows, &known)?;

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use cluster_actors::replica::{SharedFiles, follow_id};
 use cluster_actors::vm_hosts::{CordonTable, VmHostWatcher, VmHosts};
-use forge_actors::deliveries::{Bounds, Deliveries};
+use forge_actors::deliveries::{Deliveries, DeliveryRetention};
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
@@ -39,7 +39,7 @@ use crate::counters::RunCounters;
 use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::hand_over::HandOver;
-use crate::image_store::ImageStore;
+use crate::image_store::ContainerImageStore;
 use crate::intake::RunnerIntake;
 use crate::job_admission::JobAdmission;
 use crate::job_services::{ForgeApi, GitBackend, JobServices, RunsBackend};
@@ -106,7 +106,7 @@ impl RunnerService {
     pub fn new(settings: RunnerSettings, store: Store) -> std::io::Result<Self> {
         let settings = Arc::new(settings);
         prepare_directories(&settings)?;
-        let deliveries = Deliveries::open(&store, Bounds::default());
+        let deliveries = Deliveries::open(&store, DeliveryRetention::default());
         let deliveries = deliveries.map_err(std::io::Error::other)?;
         follow_newest_id(&store)?;
         let outbox = outbox_spec(&settings, &store);
@@ -395,7 +395,7 @@ fn job_launcher(
         logs: machines.files.logs.clone(),
         artifacts: machines.files.artifacts.clone(),
         actions: ActionStore::new(settings),
-        images: ImageStore::new(&settings.images),
+        images: ContainerImageStore::new(&settings.images),
         caches,
         services,
         hosts: machines.hosts.clone(),

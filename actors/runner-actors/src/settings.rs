@@ -9,7 +9,7 @@ use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
-use http_clients::vmm::{Network, Target};
+use http_clients::vmm::{Network, NetworkTarget};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::event::PullRequestCommit;
 use runner_core::hosted_label::OtherSystems;
@@ -171,7 +171,7 @@ pub struct RunnerSettings {
     /// listed, which are refused without it.
     pub machines: Vec<(String, MachineType)>,
     /// Where VM managers reach the services of jobs; `None`: jobs have none.
-    pub services: Option<Target>,
+    pub services: Option<NetworkTarget>,
     /// Longest wait for a VM.
     pub vm_timeout: Duration,
     /// Copies of jobs that run at once; of one repository.

@@ -123,7 +123,7 @@ pub fn log_reload(reloaded: &Result<SettingsReport, ReloadError>) {
 mod tests {
     use cluster_actors::vm_hosts::CordonTable;
     use parking_lot::Mutex;
-    use store::{Options, Store};
+    use store::{Store, StoreOptions};
 
     use super::*;
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[actix_rt::test]
     async fn i18_wrong_settings_change_nothing_and_right_ones_say_what_waits() {
-        let store = Store::in_memory(&Options::new("test")).expect("memory");
+        let store = Store::in_memory(&StoreOptions::new("test")).expect("memory");
         let hosts = VmHosts::open(&[host("east")], &store, CordonTable::new("cordons"));
         let hosts = hosts.expect("memory");
         let file = Arc::new(Mutex::new(Err(

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use config_core::{Diagnostics, quoted};
 use forge_core::{CommitSha, Forge, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Fetch, Merge, Mirror, Remote, TreeLimits, TreeSize};
-use runner_core::event::{Decision, EventContext, EventKind, PullRequestCommit, RunCommit, decide};
+use git_engine::{Depth, Fetch, Merge, Mirror, Remote, TreeEntryKind, TreeLimits, TreeSize};
+use runner_core::event::{
+    EventContext, EventKind, PullRequestCommit, RunCommit, StartDecision, decide,
+};
 use runner_core::state::RunProgress;
 use runner_core::workflow::{
     self, Dialect, EventTrigger, ParsedFile, WORKFLOW_DIRECTORIES, Workflow,
@@ -27,7 +29,7 @@ const MAX_MESSAGE: usize = 1 << 20;
 const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A commit that was fetched.
-pub(crate) struct Source {
+pub(crate) struct FetchedCommit {
     mirror: Mirror,
     remote: Remote,
     limits: TreeLimits,
@@ -48,7 +50,7 @@ pub(crate) struct Source {
 }
 
 /// A workflow file that was looked at.
-pub(crate) struct Candidate {
+pub(crate) struct WorkflowCandidate {
     pub(crate) file: String,
     /// What the workflow calls itself; nothing where it cannot be read.
     pub(crate) name: Option<String>,
@@ -110,7 +112,7 @@ impl MergedPull {
     }
 }
 
-impl Source {
+impl FetchedCommit {
     /// Fetches the event's commit.
     pub(crate) fn fetch(
         repositories: &Repositories,
@@ -221,7 +223,7 @@ impl Source {
     pub(crate) fn candidates(
         &self,
         event: &mut EventContext,
-    ) -> Result<Vec<Candidate>, SourceError> {
+    ) -> Result<Vec<WorkflowCandidate>, SourceError> {
         if event.message.is_none() {
             // Pull requests do not bring it, and it may ask for no run.
             event.message = Some(self.mirror.message(&self.head, MAX_MESSAGE)?);
@@ -241,7 +243,7 @@ impl Source {
             };
             let files = entries
                 .into_iter()
-                .filter(|entry| entry.kind == EntryKind::File);
+                .filter(|entry| entry.kind == TreeEntryKind::File);
             let files =
                 files.filter(|entry| entry.path.ends_with(".yml") || entry.path.ends_with(".yaml"));
             let files: Vec<String> = files.map(|entry| entry.path).take(MAX_FILES).collect();
@@ -267,14 +269,18 @@ impl Source {
         workflow::parse_as(file, bytes, Dialect::for_file(file, self.forge))
     }
 
-    fn candidate(&self, file: String, event: &mut EventContext) -> Result<Candidate, SourceError> {
+    fn candidate(
+        &self,
+        file: String,
+        event: &mut EventContext,
+    ) -> Result<WorkflowCandidate, SourceError> {
         let bytes =
             self.mirror
                 .read(&self.definition, &file, runner_core::limits::MAX_FILE_BYTES)?;
         let parsed = match self.parse(&file, &bytes) {
             Ok(parsed) => parsed.value,
             Err(diagnostics) => {
-                return Ok(Candidate {
+                return Ok(WorkflowCandidate {
                     name: None,
                     file,
                     matched: WorkflowMatch::Invalid(diagnostics),
@@ -298,18 +304,18 @@ impl Source {
         let started_by = others.chain(of_pulls).collect();
         let name = Some(parsed.display_name().to_owned());
         let mut decision = decide(&parsed, event);
-        if decision == Decision::NeedsPaths {
+        if decision == StartDecision::NeedsPaths {
             event.changed_paths = Some(self.changed(event)?);
             decision = decide(&parsed, event);
         }
         let matched = match decision {
-            Decision::Start => WorkflowMatch::Start(Box::new(parsed)),
-            Decision::Skip(reason) => WorkflowMatch::Skip(reason),
-            Decision::NeedsPaths => {
+            StartDecision::Start => WorkflowMatch::Start(Box::new(parsed)),
+            StartDecision::Skip(reason) => WorkflowMatch::Skip(reason),
+            StartDecision::NeedsPaths => {
                 WorkflowMatch::Skip("the changed files are not known".to_owned())
             }
         };
-        Ok(Candidate {
+        Ok(WorkflowCandidate {
             name,
             file,
             matched,

@@ -17,12 +17,12 @@ use crate::job_admission::JobAdmission;
 use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
-use crate::messages::NotDispatched;
+use crate::messages::DispatchFailure;
 use crate::records::RunRecord;
 use crate::repositories::Repositories;
 use crate::rows;
 use crate::run_files::RunFiles;
-use crate::run_list::{RunFilter, RunPage};
+use crate::run_list::{RunFilter, RunListPage};
 use crate::run_queue::RunQueue;
 use crate::summary_rows::{self, SummaryPage, SummaryPlace};
 use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
@@ -87,7 +87,7 @@ impl RunnerView {
         filter: RunFilter,
         before: Option<String>,
         limit: usize,
-    ) -> Result<RunPage, StoreError> {
+    ) -> Result<RunListPage, StoreError> {
         let read = move |rows: &mut store::ReadTxn<'_>| rows::page(rows, &filter, before, limit);
         self.store.read(read).await
     }
@@ -162,7 +162,7 @@ impl RunnerView {
         &self,
         repository: &str,
         branch: Option<String>,
-    ) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
+    ) -> Result<Result<StartableWorkflows, DispatchFailure>, StoreError> {
         dispatch::startable(&self.store, self.git.clone(), repository, branch).await
     }
 
@@ -294,7 +294,7 @@ impl RunnerView {
 
     /// Whether the store takes writes.
     #[must_use]
-    pub fn store_health(&self) -> store::Health {
+    pub fn store_health(&self) -> store::StoreHealth {
         self.store.health()
     }
 

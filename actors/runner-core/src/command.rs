@@ -6,7 +6,7 @@ use crate::job_folders::below_workspace;
 
 /// What a line of output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum StepCommand {
     /// A group of lines begins.
     Group(String),
     /// It ends.
@@ -87,7 +87,7 @@ pub enum Level {
 
 /// Finds commands in the lines of one step; `stop-commands` is remembered.
 #[derive(Debug, Clone, Default)]
-pub struct Commands {
+pub struct StepCommandParser {
     stopped: Option<String>,
     /// Whether `set-env` and `add-path` are done: the step sets `ACTIONS_ALLOW_UNSECURE_COMMANDS`.
     unsecure: bool,
@@ -103,7 +103,7 @@ pub fn replacement(name: &str) -> &'static str {
     }
 }
 
-impl Commands {
+impl StepCommandParser {
     /// Finds commands; `unsecure` ones only where the step allows them.
     #[must_use]
     pub fn new(unsecure: bool) -> Self {
@@ -114,7 +114,7 @@ impl Commands {
     }
 
     /// What a line (without its end) says, if it is a command that is known.
-    pub fn line(&mut self, line: &str) -> Option<Command> {
+    pub fn line(&mut self, line: &str) -> Option<StepCommand> {
         let (name, properties, data) = split(line).or_else(|| split_old(line))?;
         if let Some(token) = &self.stopped {
             if name.eq_ignore_ascii_case(token) {
@@ -130,42 +130,42 @@ impl Commands {
                 .map(|(_, value)| value.clone())
         };
         Some(match name.to_ascii_lowercase().as_str() {
-            "group" => Command::Group(data),
-            "endgroup" => Command::EndGroup,
-            "notice" => Command::Annotation(annotation(Level::Notice, data, property)),
-            "warning" => Command::Annotation(annotation(Level::Warning, data, property)),
-            "error" => Command::Annotation(annotation(Level::Error, data, property)),
-            "debug" => Command::Debug(data),
-            "add-mask" => Command::AddMask(data),
+            "group" => StepCommand::Group(data),
+            "endgroup" => StepCommand::EndGroup,
+            "notice" => StepCommand::Annotation(annotation(Level::Notice, data, property)),
+            "warning" => StepCommand::Annotation(annotation(Level::Warning, data, property)),
+            "error" => StepCommand::Annotation(annotation(Level::Error, data, property)),
+            "debug" => StepCommand::Debug(data),
+            "add-mask" => StepCommand::AddMask(data),
             "stop-commands" if data.trim().is_empty() => return None,
             "stop-commands" => {
                 self.stopped = Some(data.trim().to_owned());
-                Command::NoEffect("stop-commands".to_owned())
+                StepCommand::NoEffect("stop-commands".to_owned())
             }
-            "set-output" => Command::SetOutput {
+            "set-output" => StepCommand::SetOutput {
                 name: property("name")?,
                 value: data,
             },
-            "save-state" => Command::SaveState {
+            "save-state" => StepCommand::SaveState {
                 name: property("name")?,
                 value: data,
             },
             "echo" => match data.trim() {
-                "on" => Command::Echo(true),
-                "off" => Command::Echo(false),
+                "on" => StepCommand::Echo(true),
+                "off" => StepCommand::Echo(false),
                 _ => return None,
             },
-            "add-matcher" => Command::AddMatcher(data),
-            "remove-matcher" => Command::RemoveMatcher {
+            "add-matcher" => StepCommand::AddMatcher(data),
+            "remove-matcher" => StepCommand::RemoveMatcher {
                 owner: property("owner"),
                 file: data,
             },
-            "set-env" if self.unsecure => Command::SetEnv {
+            "set-env" if self.unsecure => StepCommand::SetEnv {
                 name: property("name")?,
                 value: data,
             },
-            "add-path" if self.unsecure => Command::AddPath(data),
-            "set-env" | "add-path" => Command::Disabled(name.to_owned()),
+            "add-path" if self.unsecure => StepCommand::AddPath(data),
+            "set-env" | "add-path" => StepCommand::Disabled(name.to_owned()),
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@ use forge_core::Forge;
 
 use crate::env_file::names_of_forges;
 use crate::event::{EventContext, EventKind};
-use crate::expr::{Context, Contexts, Object, Value};
+use crate::expr::{ContextName, Contexts, ExprValue, Object};
 
 /// Where the commit's files lie in the machine.
 pub const WORKSPACE: &str = "/workspace";
@@ -98,7 +98,7 @@ pub fn run_number_id(id: &str) -> String {
 }
 
 /// The context `github`; of one job when `job` is given. There is no token in it.
-pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Value {
+pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> ExprValue {
     let (owner, _) = event
         .repository
         .split_once('/')
@@ -157,7 +157,7 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
     ];
     texts
         .iter()
-        .for_each(|(name, text)| github.set(name, Value::text(text)));
+        .for_each(|(name, text)| github.set(name, ExprValue::text(text)));
     let reference = format!("{}/{workflow_file}@{}", event.repository, event.reference);
     github.set("workflow_ref", reference.into());
     github.set(
@@ -171,12 +171,12 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         0 => RETENTION_DAYS,
         days => days,
     };
-    github.set("retention_days", Value::text(days.to_string()));
+    github.set("retention_days", ExprValue::text(days.to_string()));
     for (name, value) in numbers(event) {
-        github.set(name, Value::text(value));
+        github.set(name, ExprValue::text(value));
     }
     github.set("event", event.payload.clone());
-    Value::Object(std::sync::Arc::new(github))
+    ExprValue::Object(std::sync::Arc::new(github))
 }
 
 /// How many days artifacts usually stay.
@@ -224,25 +224,28 @@ pub const TOKEN_VARIABLES: [&str; 3] = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_
 /// Gives a job its token: as `github.token`, and in `secrets` by its own names and where a caller
 /// has handed it on. Without one `github.token` is what `secrets.GITHUB_TOKEN` is.
 pub fn set_token(contexts: &mut Contexts, token: Option<&str>) {
-    let text = |value: &Value| value.as_text().to_string();
+    let text = |value: &ExprValue| value.as_text().to_string();
     let mut secrets = Object::default();
-    if let Value::Object(known) = contexts.get(Context::Secrets) {
+    if let ExprValue::Object(known) = contexts.get(ContextName::Secrets) {
         for (name, value) in known.iter() {
             let value = text(value).replace(TOKEN_MARK, token.unwrap_or_default());
             if !value.is_empty() || !TOKEN_NAMES.contains(&name) {
-                secrets.set(name, Value::text(&value));
+                secrets.set(name, ExprValue::text(&value));
             }
         }
     }
     let own = secrets.get(TOKEN_NAMES[0]).map(text).unwrap_or_default();
     contexts.set(
-        Context::Secrets,
-        Value::Object(std::sync::Arc::new(secrets)),
+        ContextName::Secrets,
+        ExprValue::Object(std::sync::Arc::new(secrets)),
     );
-    if let Value::Object(github) = contexts.get(Context::Github).clone() {
+    if let ExprValue::Object(github) = contexts.get(ContextName::Github).clone() {
         let mut github = (*github).clone();
-        github.set("token", Value::text(token.unwrap_or(&own)));
-        contexts.set(Context::Github, Value::Object(std::sync::Arc::new(github)));
+        github.set("token", ExprValue::text(token.unwrap_or(&own)));
+        contexts.set(
+            ContextName::Github,
+            ExprValue::Object(std::sync::Arc::new(github)),
+        );
     }
 }
 
@@ -286,7 +289,7 @@ pub fn default_variables(
     let text = |name: &str| {
         context
             .get(name)
-            .map(Value::as_text)
+            .map(ExprValue::as_text)
             .unwrap_or_default()
             .to_string()
     };
@@ -319,7 +322,7 @@ pub fn forge_env(
         .flat_map(|(name, value)| names_of_forges(name).map(|name| (name, value.clone())));
     let mut all: Vec<(String, String)> = again.collect();
     all.extend(own);
-    let token = contexts.get(Context::Github).get("token");
+    let token = contexts.get(ContextName::Github).get("token");
     let token = token.map(|token| token.as_text().to_string());
     if let Some(token) = token.filter(|token| !token.is_empty()) {
         all.extend(TOKEN_VARIABLES.map(|name| (name.to_owned(), token.clone())));
@@ -331,25 +334,28 @@ pub fn forge_env(
 /// has some (`directory`); of an action's steps how they stand so far.
 #[must_use]
 pub fn of_step(
-    github: &Value,
+    github: &ExprValue,
     name: &str,
     directory: Option<&str>,
     action_status: Option<&str>,
-) -> Value {
-    let Value::Object(known) = github else {
+) -> ExprValue {
+    let ExprValue::Object(known) = github else {
         return github.clone();
     };
     let mut github = (**known).clone();
     github.set("action", name.into());
     if let Some(directory) = directory {
         for (property, file) in STEP_FILES {
-            github.set(property, Value::text(format!("{directory}/files/{file}")));
+            github.set(
+                property,
+                ExprValue::text(format!("{directory}/files/{file}")),
+            );
         }
     }
     if let Some(status) = action_status {
         github.set("action_status", status.into());
     }
-    Value::Object(std::sync::Arc::new(github))
+    ExprValue::Object(std::sync::Arc::new(github))
 }
 
 /// The files that a step writes: what they are called in `github` (`GITHUB_ENV` names that of
@@ -373,16 +379,18 @@ pub const NO_ARTIFACTS: &str = r#"{"version":1,"subjects":[]}"#;
 /// Whether steps are to say more: the secret or the variable `ACTIONS_STEP_DEBUG` is `true`.
 #[must_use]
 pub fn is_step_debug(contexts: &Contexts) -> bool {
-    [Context::Secrets, Context::Vars].iter().any(|context| {
-        let value = contexts.get(*context).get("ACTIONS_STEP_DEBUG");
-        value.is_some_and(|value| value.as_text().eq_ignore_ascii_case("true"))
-    })
+    [ContextName::Secrets, ContextName::Vars]
+        .iter()
+        .any(|context| {
+            let value = contexts.get(*context).get("ACTIONS_STEP_DEBUG");
+            value.is_some_and(|value| value.as_text().eq_ignore_ascii_case("true"))
+        })
 }
 
 /// The context `runner`; `arch` is `X64` or `ARM64`.
-pub fn runner(arch: &str, debug: bool) -> Value {
-    Value::object([
-        ("name", Value::text("orrery")),
+pub fn runner(arch: &str, debug: bool) -> ExprValue {
+    ExprValue::object([
+        ("name", ExprValue::text("orrery")),
         ("os", "Linux".into()),
         ("arch", arch.into()),
         ("temp", TEMP.into()),
@@ -395,34 +403,34 @@ pub fn runner(arch: &str, debug: bool) -> Value {
 
 /// The default of an input; `inputs` in it are those that stand before it.
 pub(crate) fn input_default(
-    default: &crate::expr::Template,
+    default: &crate::expr::ExprTemplate,
     before: &Object,
     contexts: &crate::expr::Contexts,
-) -> Result<Value, String> {
+) -> Result<ExprValue, String> {
     let mut contexts = contexts.clone();
     contexts.set(
-        crate::expr::Context::Inputs,
-        Value::Object(std::sync::Arc::new(before.clone())),
+        crate::expr::ContextName::Inputs,
+        ExprValue::Object(std::sync::Arc::new(before.clone())),
     );
-    let scope = crate::expr::Scope::new(&contexts);
+    let scope = crate::expr::ExprScope::new(&contexts);
     default.value(&scope).map_err(|error| error.to_string())
 }
 
 /// The event of a run that somebody started from a workflow's file: `github.event.inputs` holds all
 /// `inputs` as texts, those that have their defaults too.
 #[must_use]
-pub fn with_dispatch(mut event: EventContext, inputs: &Value, file: &str) -> EventContext {
+pub fn with_dispatch(mut event: EventContext, inputs: &ExprValue, file: &str) -> EventContext {
     if event.kind != EventKind::WorkflowDispatch {
         return event;
     }
-    if let (Value::Object(payload), Value::Object(inputs)) = (&event.payload, inputs) {
+    if let (ExprValue::Object(payload), ExprValue::Object(inputs)) = (&event.payload, inputs) {
         let mut payload = (**payload).clone();
         let texts = inputs
             .iter()
-            .map(|(name, value)| (name, Value::text(value.as_text())));
-        payload.set("inputs", Value::object(texts));
-        payload.set("workflow", Value::text(file));
-        event.payload = Value::Object(std::sync::Arc::new(payload));
+            .map(|(name, value)| (name, ExprValue::text(value.as_text())));
+        payload.set("inputs", ExprValue::object(texts));
+        payload.set("workflow", ExprValue::text(file));
+        event.payload = ExprValue::Object(std::sync::Arc::new(payload));
     }
     event
 }
@@ -447,7 +455,7 @@ pub fn check_dispatch_inputs(
         let given = inputs.iter().find(|(name, _)| is(spec, name));
         match given {
             Some((_, text)) => {
-                crate::plan::typed_input(Some(Value::text(text)), &spec.kind, &spec.name)?;
+                crate::plan::typed_input(Some(ExprValue::text(text)), &spec.kind, &spec.name)?;
             }
             None if spec.required && spec.default.is_none() => {
                 let name = config_core::quoted(&spec.name);
@@ -467,10 +475,10 @@ pub fn dispatch_inputs(
     workflow: &crate::workflow::Workflow,
     event: &EventContext,
     contexts: &crate::expr::Contexts,
-) -> Result<Value, String> {
+) -> Result<ExprValue, String> {
     let specs = workflow.on.workflow_dispatch.as_deref().unwrap_or_default();
     if event.kind != EventKind::WorkflowDispatch {
-        return Ok(Value::object::<&str, Value>([]));
+        return Ok(ExprValue::object::<&str, ExprValue>([]));
     }
     check_dispatch_inputs(specs, &event.inputs)?;
     let mut object = Object::default();
@@ -480,7 +488,7 @@ pub fn dispatch_inputs(
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(&spec.name));
         let value = match (given, &spec.default) {
-            (Some((_, text)), _) => Some(Value::text(text)),
+            (Some((_, text)), _) => Some(ExprValue::text(text)),
             (None, Some(default)) => Some(input_default(default, &object, contexts)?),
             (None, None) => None,
         };
@@ -489,5 +497,5 @@ pub fn dispatch_inputs(
             crate::plan::typed_input(value, &spec.kind, &spec.name)?,
         );
     }
-    Ok(Value::Object(std::sync::Arc::new(object)))
+    Ok(ExprValue::Object(std::sync::Arc::new(object)))
 }

@@ -3,7 +3,7 @@
 //!
 //! Sources: the package indexes of Ubuntu 24.04 (noble) and of Debian 13 (trixie).
 
-use crate::expr::{Context, Contexts, Scope, Template};
+use crate::expr::{ContextName, Contexts, ExprScope, ExprTemplate};
 use crate::plan::{JobInstance, PlannedStep, StepKind};
 
 /// A program of which each system has other releases.
@@ -135,13 +135,13 @@ fn is_source(line: &str) -> bool {
 }
 
 /// A script as it is written, or as the copies have it whose matrix it names.
-fn scripts(script: &Template, copies: &[JobInstance]) -> Vec<String> {
-    if copies.is_empty() || !script.refers_to(Context::Matrix) {
+fn scripts(script: &ExprTemplate, copies: &[JobInstance]) -> Vec<String> {
+    if copies.is_empty() || !script.refers_to(ContextName::Matrix) {
         return vec![script.source.to_string()];
     }
     let of_copy = |copy: &JobInstance| {
-        let contexts = Contexts::default().with(Context::Matrix, copy.matrix.clone());
-        let text = script.text(&Scope::new(&contexts));
+        let contexts = Contexts::default().with(ContextName::Matrix, copy.matrix.clone());
+        let text = script.text(&ExprScope::new(&contexts));
         text.unwrap_or_else(|_| script.source.to_string())
     };
     copies.iter().map(of_copy).collect()

@@ -2,11 +2,11 @@
 
 pub use crate::event_kind::{EventKind, FOLLOWED_RUN, RunCommit};
 use crate::event_trigger::skip_reason;
-use crate::expr::Value;
-use crate::workflow::{EventTrigger, Filter, PullRequestTrigger, PushTrigger, Workflow};
+use crate::expr::ExprValue;
+use crate::workflow::{EventTrigger, GlobFilter, PullRequestTrigger, PushTrigger, Workflow};
 use forge_core::{
-    Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction, PullRequestEvent,
-    RefChange, Repository, skip_mark,
+    Activity, CommentAction, ForgeEvent, HeadOrigin, IssueCommentEvent, PullRequestAction,
+    PullRequestEvent, RefChange, Repository, skip_mark,
 };
 
 /// What runs of a pull request have checked out.
@@ -58,12 +58,12 @@ pub struct EventContext {
     /// Inputs of a dispatch.
     pub inputs: Vec<(String, String)>,
     /// The whole payload: `github.event`.
-    pub payload: Value,
+    pub payload: ExprValue,
 }
 
 /// Why an event starts nothing, whatever the workflows say.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartsNothing {
+pub enum NoStartReason {
     /// A branch or tag was deleted.
     #[error("{0} was deleted")]
     Deleted(String),
@@ -94,14 +94,17 @@ impl EventContext {
     ///
     /// # Errors
     /// When it starts nothing: deletions, pings, events that no workflow is started by.
-    pub fn of_webhook(event: &Event, payload: &serde_json::Value) -> Result<Self, StartsNothing> {
-        let payload = Value::from(payload);
+    pub fn of_webhook(
+        event: &ForgeEvent,
+        payload: &serde_json::Value,
+    ) -> Result<Self, NoStartReason> {
+        let payload = ExprValue::from(payload);
         match event {
-            Event::Push(push) => {
+            ForgeEvent::Push(push) => {
                 let after = match &push.change {
                     RefChange::Created { after } | RefChange::Updated { after, .. } => after,
                     RefChange::Deleted { .. } => {
-                        return Err(StartsNothing::Deleted(push.reference.to_string()));
+                        return Err(NoStartReason::Deleted(push.reference.to_string()));
                     }
                 };
                 // For an annotated tag, the commit it points to.
@@ -132,21 +135,21 @@ impl EventContext {
                     payload,
                 })
             }
-            Event::PullRequest(event) => Ok(Self::of_pull_request(event, payload)),
-            Event::IssueComment(comment) => Ok(Self::of_comment(comment, payload)),
-            Event::Ping(_) => Err(StartsNothing::Other("ping".to_owned())),
-            Event::Other(other) => {
+            ForgeEvent::PullRequest(event) => Ok(Self::of_pull_request(event, payload)),
+            ForgeEvent::IssueComment(comment) => Ok(Self::of_comment(comment, payload)),
+            ForgeEvent::Ping(_) => Err(NoStartReason::Other("ping".to_owned())),
+            ForgeEvent::Other(other) => {
                 let kind = EventKind::from_name(other.name.as_str());
                 match (kind, &other.activity) {
                     (Some(kind), Some(activity)) => Self::of_activity(kind, activity, payload),
-                    _ => Err(StartsNothing::Other(other.name.to_string())),
+                    _ => Err(NoStartReason::Other(other.name.to_string())),
                 }
             }
         }
     }
 
     /// Nothing but the event, where and who.
-    fn bare(kind: EventKind, repository: &Repository, actor: String, payload: Value) -> Self {
+    fn bare(kind: EventKind, repository: &Repository, actor: String, payload: ExprValue) -> Self {
         // The newest commit of the default branch, unless something else is said.
         let branch = repository.default_branch.as_ref();
         let reference = branch.map(|branch| format!("refs/heads/{branch}"));
@@ -167,7 +170,7 @@ impl EventContext {
         }
     }
 
-    fn of_pull_request(event: &PullRequestEvent, payload: Value) -> Self {
+    fn of_pull_request(event: &PullRequestEvent, payload: ExprValue) -> Self {
         let action = match &event.action {
             PullRequestAction::Opened => "opened",
             PullRequestAction::Reopened => "reopened",
@@ -195,7 +198,7 @@ impl EventContext {
             sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
             base_branch: base.map(|base| base.branch.to_string()),
             head_branch: head.map(|head| head.branch.to_string()),
-            untrusted: event.origin() != Origin::SameRepository,
+            untrusted: event.origin() != HeadOrigin::SameRepository,
             ..bare
         }
     }
@@ -215,7 +218,7 @@ impl EventContext {
         }
     }
 
-    fn of_comment(event: &IssueCommentEvent, payload: Value) -> Self {
+    fn of_comment(event: &IssueCommentEvent, payload: ExprValue) -> Self {
         let action = match &event.action {
             CommentAction::Created => "created",
             CommentAction::Edited => "edited",
@@ -234,9 +237,9 @@ impl EventContext {
     fn of_activity(
         kind: EventKind,
         activity: &Activity,
-        payload: Value,
-    ) -> Result<Self, StartsNothing> {
-        let nothing = || Err(StartsNothing::Other(kind.as_str().to_owned()));
+        payload: ExprValue,
+    ) -> Result<Self, NoStartReason> {
+        let nothing = || Err(NoStartReason::Other(kind.as_str().to_owned()));
         let actor = activity.sender.as_ref().map(ToString::to_string);
         let mut event = Self::bare(
             kind,
@@ -263,7 +266,7 @@ impl EventContext {
                 event.head_branch = head.map(|head| head.branch.to_string());
                 event.base_branch = pull.base.as_ref().map(|base| base.branch.to_string());
                 let origin = pull.origin(&activity.repository.name);
-                event.untrusted = origin != Origin::SameRepository;
+                event.untrusted = origin != HeadOrigin::SameRepository;
             }
             // A push that does not say of what: the default branch's newest commit.
             (RunCommit::Named, None, None) if kind == EventKind::Push => event.action = None,
@@ -288,7 +291,7 @@ impl EventContext {
 
 /// Whether a workflow is started by an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum StartDecision {
     /// It is.
     Start,
     /// It is not, and why.
@@ -298,16 +301,16 @@ pub enum Decision {
 }
 
 /// Whether `workflow` is started by `event`.
-pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
+pub fn decide(workflow: &Workflow, event: &EventContext) -> StartDecision {
     let on = &workflow.on;
-    let not_asked = || Decision::Skip(format!("it is not started by {}", event.kind.as_str()));
+    let not_asked = || StartDecision::Skip(format!("it is not started by {}", event.kind.as_str()));
     if event.kind.can_be_skipped()
         && let Some(mark) = event.message.as_deref().and_then(skip_mark)
     {
-        return Decision::Skip(format!("the commit message says {mark}"));
+        return StartDecision::Skip(format!("the commit message says {mark}"));
     }
     if let Some(mark) = skip_in_title(workflow, event) {
-        return Decision::Skip(format!("the pull request's title says {mark}"));
+        return StartDecision::Skip(format!("the pull request's title says {mark}"));
     }
     match event.kind {
         EventKind::Push => on
@@ -318,8 +321,8 @@ pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
             .pull_request
             .as_ref()
             .map_or_else(not_asked, |trigger| decide_pull_request(trigger, event)),
-        EventKind::WorkflowDispatch if on.workflow_dispatch.is_some() => Decision::Start,
-        EventKind::Schedule if !on.schedule.is_empty() => Decision::Start,
+        EventKind::WorkflowDispatch if on.workflow_dispatch.is_some() => StartDecision::Start,
+        EventKind::Schedule if !on.schedule.is_empty() => StartDecision::Start,
         EventKind::WorkflowDispatch | EventKind::Schedule => not_asked(),
         kind => on
             .event(kind)
@@ -334,14 +337,14 @@ fn skip_in_title(workflow: &Workflow, event: &EventContext) -> Option<&'static s
     skip_mark(&pull.get("title")?.as_text())
 }
 
-fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {
+fn decide_other(trigger: &EventTrigger, event: &EventContext) -> StartDecision {
     if event.kind == EventKind::PullRequestTarget {
         let trigger = PullRequestTrigger {
             types: trigger.types.clone(),
             branches: trigger.branches.clone(),
             // Nothing of the pull request is fetched to compare it: it counts as one that touches
             // them all.
-            paths: Filter::All,
+            paths: GlobFilter::All,
         };
         return decide_pull_request(&trigger, event);
     }
@@ -360,10 +363,10 @@ fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {
         branch.unwrap_or_default(),
         followed.as_deref().unwrap_or_default(),
     );
-    reason.map_or(Decision::Start, Decision::Skip)
+    reason.map_or(StartDecision::Start, StartDecision::Skip)
 }
 
-fn decide_push(trigger: &PushTrigger, event: &EventContext) -> Decision {
+fn decide_push(trigger: &PushTrigger, event: &EventContext) -> StartDecision {
     let name = event.ref_name();
     let (filter, other, kind) = if event.is_tag() {
         (&trigger.tags, &trigger.branches, "tag")
@@ -372,20 +375,20 @@ fn decide_push(trigger: &PushTrigger, event: &EventContext) -> Decision {
     };
     // Whoever filters only branches does not want tags, and the other way round.
     if !filter.is_given() && other.is_given() {
-        return Decision::Skip(format!("it filters no {kind} names, so it wants none"));
+        return StartDecision::Skip(format!("it filters no {kind} names, so it wants none"));
     }
     if !filter.passes(name) {
-        return Decision::Skip(format!("the {kind} {name} is filtered out"));
+        return StartDecision::Skip(format!("the {kind} {name} is filtered out"));
     }
     // Filters of paths are not looked at for tags.
     if event.is_tag() {
-        Decision::Start
+        StartDecision::Start
     } else {
         decide_paths(&trigger.paths, event)
     }
 }
 
-fn decide_pull_request(trigger: &PullRequestTrigger, event: &EventContext) -> Decision {
+fn decide_pull_request(trigger: &PullRequestTrigger, event: &EventContext) -> StartDecision {
     let action = event.action.as_deref().unwrap_or_default();
     let wanted = if trigger.types.is_empty() {
         ["opened", "synchronize", "reopened"].contains(&action)
@@ -397,20 +400,20 @@ fn decide_pull_request(trigger: &PullRequestTrigger, event: &EventContext) -> De
             .any(|kind| kind.trim_end_matches('d') == action.trim_end_matches('d'))
     };
     if !wanted {
-        return Decision::Skip(format!("it is not started by the action {action}"));
+        return StartDecision::Skip(format!("it is not started by the action {action}"));
     }
     let base = event.base_branch.as_deref().unwrap_or_default();
     if !trigger.branches.passes(base) {
-        return Decision::Skip(format!("the base branch {base} is filtered out"));
+        return StartDecision::Skip(format!("the base branch {base} is filtered out"));
     }
     decide_paths(&trigger.paths, event)
 }
 
-fn decide_paths(filter: &crate::workflow::Filter, event: &EventContext) -> Decision {
+fn decide_paths(filter: &crate::workflow::GlobFilter, event: &EventContext) -> StartDecision {
     match &event.changed_paths {
-        _ if !filter.is_given() => Decision::Start,
-        None => Decision::NeedsPaths,
-        Some(paths) if filter.passes_any(paths.iter().map(String::as_str)) => Decision::Start,
-        Some(_) => Decision::Skip("no changed file passes its filter".to_owned()),
+        _ if !filter.is_given() => StartDecision::Start,
+        None => StartDecision::NeedsPaths,
+        Some(paths) if filter.passes_any(paths.iter().map(String::as_str)) => StartDecision::Start,
+        Some(_) => StartDecision::Skip("no changed file passes its filter".to_owned()),
     }
 }

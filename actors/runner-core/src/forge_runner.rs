@@ -12,7 +12,7 @@ use config_core::{SourceText, quoted};
 use crate::container::ImageReference;
 use crate::hosted_label::FULL_IMAGE;
 use crate::source_location::SourceLocation;
-use crate::yaml::{MergeKeys, Node, NodeData, load};
+use crate::yaml::{MergeKeys, NodeData, YamlNode, load};
 
 /// The image of a label `docker` that names none, at Forgejo.
 const DEFAULT_IMAGE: &str = "data.forgejo.org/oci/node:22-bookworm";
@@ -162,7 +162,7 @@ pub fn import_labels(file: &str, bytes: &[u8]) -> Result<ImportedLabels, String>
         seen: BTreeSet::new(),
         registries: BTreeSet::new(),
     };
-    for label in lists.into_iter().flat_map(Node::items) {
+    for label in lists.into_iter().flat_map(YamlNode::items) {
         import.label(label);
     }
     if import.seen.is_empty() && import.imported.notes.is_empty() {
@@ -174,7 +174,7 @@ pub fn import_labels(file: &str, bytes: &[u8]) -> Result<ImportedLabels, String>
 }
 
 /// The lists of labels: of the configuration, of its connections, of the registration.
-fn label_lists(root: &Node) -> Vec<&Node> {
+fn label_lists(root: &YamlNode) -> Vec<&YamlNode> {
     let runner = node_at(root, &["runner", "labels"]);
     let connections = node_at(root, &["server", "connections"]);
     let of_connections = connections.map(|it| match &it.data {
@@ -187,7 +187,7 @@ fn label_lists(root: &Node) -> Vec<&Node> {
     all.chain(node_at(root, &["labels"])).collect()
 }
 
-fn node_at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
+fn node_at<'n>(node: &'n YamlNode, path: &[&str]) -> Option<&'n YamlNode> {
     path.iter()
         .try_fold(node, |node, key| Some(&*node.entry(key)?.value))
 }
@@ -200,7 +200,7 @@ impl Import {
     }
 
     /// One `name:docker://image`.
-    fn label(&mut self, node: &Node) {
+    fn label(&mut self, node: &YamlNode) {
         let NodeData::Scalar { text, .. } = &node.data else {
             return self.add_note(node.place, "a label is a text");
         };
@@ -264,7 +264,7 @@ impl Import {
     }
 
     /// Everything else that says something.
-    fn settings(&mut self, root: &Node) {
+    fn settings(&mut self, root: &YamlNode) {
         for setting in SETTINGS {
             let Some(parent) = node_at(root, &setting.path[..setting.path.len() - 1]) else {
                 continue;

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 /// A pattern.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct GlobPattern {
     source: Arc<str>,
     /// It begins with `!`: what it matches is taken away.
     pub negative: bool,
@@ -20,7 +20,7 @@ pub struct Pattern {
 }
 
 /// One read by the same rules is the same where it is written the same.
-impl PartialEq for Pattern {
+impl PartialEq for GlobPattern {
     fn eq(&self, other: &Self) -> bool {
         (&self.source, self.regex.as_str()) == (&other.source, other.regex.as_str())
     }
@@ -52,7 +52,7 @@ const MAX_BYTES: usize = 1_000;
 /// More than any of them takes, compiled.
 const MAX_COMPILED: usize = 16 << 20;
 
-impl Pattern {
+impl GlobPattern {
     /// Reads a pattern.
     ///
     /// # Errors
@@ -211,7 +211,7 @@ fn ranges(inner: &str) -> Result<String, String> {
     Ok(ranges)
 }
 
-impl Serialize for Pattern {
+impl Serialize for GlobPattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.source)
     }
@@ -220,17 +220,17 @@ impl Serialize for Pattern {
 /// A filter of names or paths.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Filter {
+pub enum GlobFilter {
     /// None was given.
     #[default]
     All,
     /// Only what matches; `!` takes away again.
-    Only(Vec<Pattern>),
+    Only(Vec<GlobPattern>),
     /// All but what matches; `!` takes away from what is ignored.
-    Ignore(Vec<Pattern>),
+    Ignore(Vec<GlobPattern>),
 }
 
-impl Filter {
+impl GlobFilter {
     /// Whether there is one.
     pub fn is_given(&self) -> bool {
         !matches!(self, Self::All)
@@ -252,7 +252,7 @@ impl Filter {
 }
 
 /// The last pattern that matches decides: a negative one takes away.
-fn selected(patterns: &[Pattern], name: &str) -> bool {
+fn selected(patterns: &[GlobPattern], name: &str) -> bool {
     let last = patterns.iter().rev().find(|pattern| pattern.matches(name));
     last.is_some_and(|pattern| !pattern.negative)
 }
@@ -280,7 +280,7 @@ mod tests {
             (r"a\*b", "a*b", true),
             (r"a\*b", "axb", false),
         ] {
-            let found = Pattern::of_files(pattern).unwrap().matches(file);
+            let found = GlobPattern::of_files(pattern).unwrap().matches(file);
             assert_eq!(found, expected, "{pattern} {file}");
         }
     }
@@ -297,7 +297,7 @@ mod tests {
             ("a?b", "b", true),
             ("a?b", "ab", true),
         ] {
-            let found = Pattern::parse(pattern).unwrap().matches(name);
+            let found = GlobPattern::parse(pattern).unwrap().matches(name);
             assert_eq!(found, expected, "{pattern} {name}");
         }
     }

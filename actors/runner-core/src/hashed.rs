@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::expr::{Contexts, Expr, Function, Key, Scope, Template};
+use crate::expr::{Contexts, DataKey, Expr, ExprScope, ExprTemplate, Function};
 use crate::plan::{PlannedStep, StepKind};
 use crate::workflow::Env;
 
 /// The patterns of each `hashFiles` in a step; one whose patterns have no value yet is left out.
 #[must_use]
 pub fn hashed_patterns(step: &PlannedStep, contexts: &Contexts) -> BTreeSet<Vec<String>> {
-    let scope = Scope::new(contexts);
+    let scope = ExprScope::new(contexts);
     let mut found = BTreeSet::new();
     let mut look = |expr: &Expr| {
         if let Expr::Call(Function::HashFiles, arguments) = expr {
@@ -30,14 +30,14 @@ pub fn hashed_patterns(step: &PlannedStep, contexts: &Contexts) -> BTreeSet<Vec<
 }
 
 /// Every text of a step that is evaluated when it runs.
-fn templates(step: &PlannedStep) -> Vec<&Template> {
-    let mut all: Vec<&Template> = Vec::new();
+fn templates(step: &PlannedStep) -> Vec<&ExprTemplate> {
+    let mut all: Vec<&ExprTemplate> = Vec::new();
     match &step.env {
         Env::Map(pairs) => {
             for (name, value) in pairs {
                 all.extend(match name {
-                    Key::Text(name) => Some(name),
-                    Key::Insert => None,
+                    DataKey::Text(name) => Some(name),
+                    DataKey::Insert => None,
                 });
                 all.push(value);
             }
@@ -66,6 +66,6 @@ fn templates(step: &PlannedStep) -> Vec<&Template> {
     all
 }
 
-fn input_values(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &Template> {
+fn input_values(inputs: &[(String, Option<ExprTemplate>)]) -> impl Iterator<Item = &ExprTemplate> {
     inputs.iter().filter_map(|(_, value)| value.as_ref())
 }

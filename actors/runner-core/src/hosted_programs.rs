@@ -9,7 +9,7 @@ use checkout_location::{beside_note, written_out_note};
 use command_prefix::is_before;
 use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
 
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
 use crate::plan::{ForeseenJob, KnownValues, PlannedStep, PlannedWork, StepKind, run_defaults};
 use crate::workflow::Dialect;
@@ -123,7 +123,7 @@ struct ProgramUses {
 
 impl ProgramUses {
     /// `default` is the shell of scripts that name none.
-    fn steps(&mut self, steps: &[PlannedStep], default: Option<&Template>) {
+    fn steps(&mut self, steps: &[PlannedStep], default: Option<&ExprTemplate>) {
         for step in steps {
             if self.known.holds(step.condition.as_ref()) == Some(false) {
                 continue;

@@ -68,7 +68,7 @@ pub fn id_token_claims(
         claims.insert("environment".to_owned(), environment.into());
     }
     let repository = event.payload.get("repository");
-    let number = |value: Option<&crate::expr::Value>, name: &str| {
+    let number = |value: Option<&crate::expr::ExprValue>, name: &str| {
         let found = value?.get(name)?.as_text().to_string();
         (!found.is_empty()).then_some(Value::String(found))
     };

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use config_core::{Diagnostics, Severity, SourceText};
 
-use crate::expr::{Chain, Expr, Function, Operator, Template};
+use crate::expr::{BinaryOperator, Chain, Expr, ExprTemplate, Function};
 use crate::workflow::{InputKind, JobWork, Step, StepWork, Workflow};
 
 /// Ends of names below `github.event` whose values a stranger can choose freely.
@@ -97,8 +97,8 @@ fn chooser_of(expr: &Expr, typed: &[String]) -> Option<Chooser> {
     match expr {
         Expr::Literal(_) | Expr::Context(_) | Expr::Not(_) => None,
         // What is on the left counts where it is empty or false only.
-        Expr::Binary(Operator::And, _, right) => chooser_of(right),
-        Expr::Binary(Operator::Or, left, right) => chooser_of(left).max(chooser_of(right)),
+        Expr::Binary(BinaryOperator::And, _, right) => chooser_of(right),
+        Expr::Binary(BinaryOperator::Or, left, right) => chooser_of(left).max(chooser_of(right)),
         Expr::Binary(..) => None,
         Expr::Call(
             Function::Format
@@ -159,7 +159,7 @@ const SCRIPTS: [(&str, &str); 6] = [
 ];
 
 /// What of a step is run as commands: its script, or the script that an action is given.
-fn scripts(step: &Step) -> Vec<&Template> {
+fn scripts(step: &Step) -> Vec<&ExprTemplate> {
     match &step.work {
         StepWork::Run { script, .. } => vec![script],
         StepWork::Uses { uses, with, .. } => {
@@ -190,7 +190,7 @@ fn typed_inputs(workflow: &Workflow) -> Vec<String> {
 }
 
 /// Where an expression stands in a script: in its line of a block, where it is found as written.
-fn place_of(expression: &str, script: &Template, text: &str) -> Range<usize> {
+fn place_of(expression: &str, script: &ExprTemplate, text: &str) -> Range<usize> {
     let whole = script.place.bytes();
     let mut at = whole.start;
     while let Some(open) = text.get(at..).and_then(|rest| rest.find("${{")) {

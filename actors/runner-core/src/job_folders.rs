@@ -1,7 +1,7 @@
 //! Where the checkout of a job lies as its steps see it, and what is around it.
 
 use crate::context::{RUNNER_WORKSPACE, WORKSPACE};
-use crate::expr::Value;
+use crate::expr::ExprValue;
 
 /// Where GitHub's machines have the folders around their checkouts.
 const HOSTED: &str = concat!("/home/runner", "/work");
@@ -54,18 +54,18 @@ impl JobFolders {
 
     /// A context (`github`, `runner`) with these folders.
     #[must_use]
-    pub fn in_context(&self, context: Value) -> Value {
-        let Value::Object(known) = &context else {
+    pub fn in_context(&self, context: ExprValue) -> ExprValue {
+        let ExprValue::Object(known) = &context else {
             return context;
         };
-        let folder = match known.get("workspace").map(Value::as_text).as_deref() {
+        let folder = match known.get("workspace").map(ExprValue::as_text).as_deref() {
             Some(WORKSPACE) => &self.workspace,
             Some(RUNNER_WORKSPACE) => &self.around,
             _ => return context,
         };
         let mut own = (**known).clone();
-        own.set("workspace", Value::text(folder));
-        Value::Object(std::sync::Arc::new(own))
+        own.set("workspace", ExprValue::text(folder));
+        ExprValue::Object(std::sync::Arc::new(own))
     }
 
     /// Corrects the variables that name them.

@@ -3,7 +3,7 @@
 
 use crate::context::WORKSPACE;
 use crate::event::PullRequestCommit;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::plan::{ForeseenJob, NativeAction, PlannedStep, PlannedWork, StepKind};
 
 const HEAD: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is the head of the pull request here, on GitHub a merge of it into its base (there `HEAD^1` is the base, and a difference to it all of the pull request); `pull_request_commit = \"merge\"` has it so here";
@@ -77,7 +77,7 @@ impl JobUses {
         }
     }
 
-    fn native(&mut self, action: NativeAction, with: &[(String, Template)]) {
+    fn native(&mut self, action: NativeAction, with: &[(String, ExprTemplate)]) {
         let input = |wanted: &str| {
             let mut inputs = with.iter();
             let found = inputs.find(|(name, _)| name.eq_ignore_ascii_case(wanted));

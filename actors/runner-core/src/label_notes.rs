@@ -7,7 +7,7 @@ use crate::hosted_label::{
     ARCHITECTURE, is_hosted_ubuntu, is_other_architecture, is_other_system, is_usual_at_forges,
 };
 use crate::plan::{ForeseenJob, ForeseenMachine};
-use crate::workflow::{Dialect, Need, Refusal};
+use crate::workflow::{Dialect, FeatureRefusal, Need};
 
 /// Which machine a job with some labels gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn is_beyond(machine: &ForeseenMachine) -> bool {
 
 /// The copies of a job that are refused unless a machine is configured for their label: only what
 /// they are in every run.
-pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
+pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<FeatureRefusal> {
     let is_meant = |machine: &&ForeseenMachine| machine.is_sure && !job.is_left_out;
     let sure = || job.machines.iter().filter(is_meant);
     let mut labels: Vec<&String> = sure().flat_map(|it| &it.labels).collect();
@@ -100,7 +100,7 @@ pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
             );
         }
         let feature = format!("runs-on: {label}");
-        let refusal = Refusal::new(&feature, &reason, &job.workflow.file, job.job.job.place);
+        let refusal = FeatureRefusal::new(&feature, &reason, &job.workflow.file, job.job.job.place);
         Some(refusal.needing(need))
     };
     labels.iter().filter_map(refusal).collect()

@@ -20,13 +20,13 @@ const MINIMUMS: Minimums = Minimums {
 
 /// The secrets of a job.
 #[derive(Debug, Clone, Default)]
-pub struct Secrets {
+pub struct MaskedSecrets {
     forms: SecretForms,
     /// Made when it is needed, for all streams of the job.
     compiled: OnceLock<CompiledForms>,
 }
 
-impl Secrets {
+impl MaskedSecrets {
     /// Adds a secret in all the forms it is known to be printed in. One that is empty or blank is
     /// none: it stands everywhere.
     ///
@@ -65,12 +65,12 @@ pub struct Masker(StreamMasker);
 
 impl Masker {
     /// A masker for these secrets.
-    pub fn new(secrets: &Secrets) -> Self {
+    pub fn new(secrets: &MaskedSecrets) -> Self {
         Self(StreamMasker::new(secrets.compiled()))
     }
 
     /// Masks these secrets from here on, in what is held back too.
-    pub fn set(&mut self, secrets: &Secrets) {
+    pub fn set(&mut self, secrets: &MaskedSecrets) {
         self.0.set(secrets.compiled());
     }
 

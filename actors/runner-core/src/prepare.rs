@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::expr::{
-    Condition, Context, Contexts, EvalError, HashFiles, Key, Object, Scope, Template, Value,
+    ContextName, Contexts, DataKey, EvalError, ExprScope, ExprTemplate, ExprValue, HashFiles,
+    IfCondition, Object,
 };
 use crate::plan::{PlannedStep, StepKind};
 use crate::shell::{self, ShellCommand, ShellError};
@@ -11,7 +12,7 @@ use crate::workflow::Env;
 
 /// Why a step cannot start: it fails with that reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PrepareError {
+pub enum StepPrepareError {
     /// An expression has no value.
     #[error("{what}: {error}")]
     Eval {
@@ -28,8 +29,8 @@ pub enum PrepareError {
     Env,
 }
 
-fn eval(what: &'static str) -> impl FnOnce(EvalError) -> PrepareError {
-    move |error| PrepareError::Eval { what, error }
+fn eval(what: &'static str) -> impl FnOnce(EvalError) -> StepPrepareError {
+    move |error| StepPrepareError::Eval { what, error }
 }
 
 /// A script that is ready to run.
@@ -47,14 +48,17 @@ pub struct PreparedRun {
 ///
 /// # Errors
 /// When an expression has no value.
-pub fn env_values(env: &Env, scope: &Scope<'_>) -> Result<Vec<(String, String)>, PrepareError> {
+pub fn env_values(
+    env: &Env,
+    scope: &ExprScope<'_>,
+) -> Result<Vec<(String, String)>, StepPrepareError> {
     match env {
         Env::Map(entries) => {
             let mut all = Vec::with_capacity(entries.len());
             for (name, value) in entries {
                 match name {
-                    Key::Insert => all.extend(entries_of(value, scope)?),
-                    Key::Text(name) => {
+                    DataKey::Insert => all.extend(entries_of(value, scope)?),
+                    DataKey::Text(name) => {
                         let name = name.text(scope).map_err(eval("env"))?;
                         all.push((name, value.text(scope).map_err(eval("env"))?));
                     }
@@ -68,31 +72,31 @@ pub fn env_values(env: &Env, scope: &Scope<'_>) -> Result<Vec<(String, String)>,
 
 /// The variables of an expression that gives an object.
 fn entries_of(
-    template: &Template,
-    scope: &Scope<'_>,
-) -> Result<Vec<(String, String)>, PrepareError> {
+    template: &ExprTemplate,
+    scope: &ExprScope<'_>,
+) -> Result<Vec<(String, String)>, StepPrepareError> {
     match template.value(scope).map_err(eval("env"))? {
-        Value::Object(object) => Ok(object
+        ExprValue::Object(object) => Ok(object
             .iter()
             .map(|(name, value)| (name.to_owned(), value.as_text().to_string()))
             .collect()),
-        Value::Null => Ok(Vec::new()),
-        _ => Err(PrepareError::Env),
+        ExprValue::Null => Ok(Vec::new()),
+        _ => Err(StepPrepareError::Env),
     }
 }
 
 /// Contexts with more variables in `env`: later ones win.
 #[must_use]
 pub fn with_env(contexts: &Contexts, more: &[(String, String)]) -> Contexts {
-    let mut env = match contexts.get(Context::Env) {
-        Value::Object(object) => (**object).clone(),
+    let mut env = match contexts.get(ContextName::Env) {
+        ExprValue::Object(object) => (**object).clone(),
         _ => Object::default(),
     };
     more.iter()
-        .for_each(|(name, value)| env.set(name, Value::text(value)));
+        .for_each(|(name, value)| env.set(name, ExprValue::text(value)));
     contexts
         .clone()
-        .with(Context::Env, Value::Object(Arc::new(env)))
+        .with(ContextName::Env, ExprValue::Object(Arc::new(env)))
 }
 
 /// Whether a step runs: its `if`, else whether nothing failed before it.
@@ -103,12 +107,12 @@ pub fn runs(
     step: &PlannedStep,
     contexts: &Contexts,
     hash_files: Option<HashFiles<'_>>,
-) -> Result<bool, PrepareError> {
-    let scope = Scope {
+) -> Result<bool, StepPrepareError> {
+    let scope = ExprScope {
         contexts,
         hash_files,
     };
-    Condition::holds_or_success(step.condition.as_ref(), &scope).map_err(eval("if"))
+    IfCondition::holds_or_success(step.condition.as_ref(), &scope).map_err(eval("if"))
 }
 
 /// Whether `continue-on-error` forgives a failure.
@@ -116,7 +120,7 @@ pub fn runs(
 /// # Errors
 /// When it has no value, or one that is neither true nor false: a text is none of them on GitHub
 /// either, but where the file says so itself.
-pub fn is_forgiven(template: &Template, scope: &Scope<'_>) -> Result<bool, EvalError> {
+pub fn is_forgiven(template: &ExprTemplate, scope: &ExprScope<'_>) -> Result<bool, EvalError> {
     let what = "continue-on-error";
     match template.fixed() {
         Some(_) => template.bool(what, scope),
@@ -131,14 +135,14 @@ pub fn is_forgiven(template: &Template, scope: &Scope<'_>) -> Result<bool, EvalE
 /// # Errors
 /// When an expression has no value, or the shell is not known.
 pub fn run(
-    script: &Template,
-    shell: Option<&Template>,
-    working_directory: Option<&Template>,
-    defaults: (Option<&Template>, Option<&Template>),
+    script: &ExprTemplate,
+    shell: Option<&ExprTemplate>,
+    working_directory: Option<&ExprTemplate>,
+    defaults: (Option<&ExprTemplate>, Option<&ExprTemplate>),
     usual_shell: Option<&str>,
-    scope: &Scope<'_>,
-) -> Result<PreparedRun, PrepareError> {
-    let text = |what, template: Option<&Template>| {
+    scope: &ExprScope<'_>,
+) -> Result<PreparedRun, StepPrepareError> {
+    let text = |what, template: Option<&ExprTemplate>| {
         template
             .map(|template| template.text(scope))
             .transpose()
@@ -160,16 +164,16 @@ pub fn run(
 /// # Errors
 /// When an expression has no value.
 pub fn inputs(
-    with: &[(String, Template)],
-    scope: &Scope<'_>,
-) -> Result<Vec<(String, String)>, PrepareError> {
+    with: &[(String, ExprTemplate)],
+    scope: &ExprScope<'_>,
+) -> Result<Vec<(String, String)>, StepPrepareError> {
     with.iter()
         .map(|(name, value)| Ok((name.clone(), value.text(scope).map_err(eval("with"))?)))
         .collect()
 }
 
 /// The name a step is shown by: its own, else what it does.
-pub fn name(step: &PlannedStep, scope: &Scope<'_>) -> String {
+pub fn name(step: &PlannedStep, scope: &ExprScope<'_>) -> String {
     if let Some(name) = &step.name {
         return name.text(scope).unwrap_or_else(|_| name.source.to_string());
     }
@@ -203,8 +207,8 @@ pub fn step_result(
     outcome: crate::state::Conclusion,
     conclusion: crate::state::Conclusion,
     outputs: &[(String, String)],
-) -> Value {
-    Value::object([
+) -> ExprValue {
+    ExprValue::object([
         ("outcome", outcome.as_str().into()),
         ("conclusion", conclusion.as_str().into()),
         ("outputs", outputs_by_name(outputs)),
@@ -212,7 +216,7 @@ pub fn step_result(
 }
 
 /// Outputs, whose names ignore case: of two that differ in nothing else the last one counts.
-fn outputs_by_name(outputs: &[(String, String)]) -> Value {
+fn outputs_by_name(outputs: &[(String, String)]) -> ExprValue {
     let mut last: Vec<(&str, &str)> = Vec::new();
     for (name, value) in outputs {
         match last
@@ -223,5 +227,5 @@ fn outputs_by_name(outputs: &[(String, String)]) -> Value {
             None => last.push((name, value)),
         }
     }
-    Value::object(last)
+    ExprValue::object(last)
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::glob::Pattern;
+use crate::glob::GlobPattern;
 
 /// The longest wait for an approval, in milliseconds: 30 days, as on GitHub. A job that nobody
 /// approved by then fails.
@@ -19,15 +19,16 @@ pub struct ProtectionRules {
     /// How long a job waits, in milliseconds.
     pub wait_ms: u64,
     /// Branches whose runs may go on. With these or `tags` no other reference may.
-    pub branches: Vec<Pattern>,
+    pub branches: Vec<GlobPattern>,
     /// Tags whose runs may go on.
-    pub tags: Vec<Pattern>,
+    pub tags: Vec<GlobPattern>,
 }
 
 /// What was said to a run or an environment that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+#[schema(as = Verdict)]
+pub enum ProtectionVerdict {
     /// It goes on.
     Approved,
     /// It does not.
@@ -58,7 +59,7 @@ impl ProtectionRules {
         if self.branches.is_empty() && self.tags.is_empty() {
             return true;
         }
-        let matches = |patterns: &[Pattern], name: &str| {
+        let matches = |patterns: &[GlobPattern], name: &str| {
             let mut matching = patterns.iter().filter(|pattern| pattern.matches(name));
             matching.next_back().is_some_and(|last| !last.negative)
         };
@@ -81,7 +82,7 @@ impl ProtectionRules {
         name: &str,
         reference: &str,
         since: u64,
-        verdict: Option<Verdict>,
+        verdict: Option<ProtectionVerdict>,
         now: u64,
     ) -> GateState {
         if !self.allows(reference) {
@@ -91,7 +92,7 @@ impl ProtectionRules {
         }
         let waits_until = since.saturating_add(self.wait_ms);
         match (self.approval, verdict) {
-            (_, Some(Verdict::Rejected)) => {
+            (_, Some(ProtectionVerdict::Rejected)) => {
                 GateState::Closed(format!("the environment {name} was not approved"))
             }
             (true, None) => {
@@ -106,7 +107,7 @@ impl ProtectionRules {
                     until: expires,
                 }
             }
-            (_, Some(Verdict::Approved)) | (false, None)
+            (_, Some(ProtectionVerdict::Approved)) | (false, None)
                 if self.wait_ms > 0 && now < waits_until =>
             {
                 GateState::Waiting {
@@ -114,7 +115,7 @@ impl ProtectionRules {
                     until: waits_until,
                 }
             }
-            (_, Some(Verdict::Approved)) | (false, None) => GateState::Open,
+            (_, Some(ProtectionVerdict::Approved)) | (false, None) => GateState::Open,
         }
     }
 }
@@ -162,7 +163,9 @@ mod tests {
     fn rules(approval: bool, wait_ms: u64, branches: &[&str], tags: &[&str]) -> ProtectionRules {
         let patterns = |texts: &[&str]| {
             let texts = texts.iter();
-            texts.map(|text| Pattern::parse(text).unwrap()).collect()
+            texts
+                .map(|text| GlobPattern::parse(text).unwrap())
+                .collect()
         };
         ProtectionRules {
             approval,
@@ -199,7 +202,10 @@ mod tests {
             for_approval,
             until,
         };
-        let (yes, no) = (Some(Verdict::Approved), Some(Verdict::Rejected));
+        let (yes, no) = (
+            Some(ProtectionVerdict::Approved),
+            Some(ProtectionVerdict::Rejected),
+        );
         let closed = |text: &str| Closed(text.to_owned());
         let late = "nobody approved the environment p within 30 days";
         for (rules, verdict, now, expected) in [

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind, PullRequestCommit};
-use crate::expr::{Context, Contexts, Value};
+use crate::expr::{ContextName, Contexts, ExprValue};
 use crate::hosted_programs::program_notes;
 use crate::image_notes::{ImageOf, LabelImage, image_notes};
 use crate::job_notes::job_notes;
@@ -18,13 +18,13 @@ use crate::label_notes::{
     MachineOf, is_unservable, label_notes, label_refusals, own_machine_warning,
 };
 use crate::plan::{
-    Files, ForeseenJob, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
+    FileLookup, ForeseenJob, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
     foreseen, odd_copies, plan, workspace_note,
 };
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
-use crate::workflow::{Dialect, PermissionLevel, Permissions, Refusal, Workflow, parse_as};
+use crate::workflow::{Dialect, FeatureRefusal, PermissionLevel, Permissions, Workflow, parse_as};
 
 /// What a runner's configuration says of its jobs.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ pub struct FileReport {
     /// Its jobs, called workflows written out.
     pub jobs: Vec<JobReport>,
     /// Everything it asks for and is not done.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<FeatureRefusal>,
     /// Mistakes and warnings.
     pub diagnostics: Diagnostics,
 }
@@ -206,7 +206,7 @@ fn render_job(job: &JobReport, text: &mut String) {
 }
 
 /// Reads and plans one file, as if `main` had been pushed, with no actions of other repositories.
-pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
+pub fn check(file: &str, bytes: &[u8], files: FileLookup<'_>) -> FileReport {
     check_with(file, bytes, files, &NoActions)
 }
 
@@ -214,7 +214,7 @@ pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
 pub fn check_with(
     file: &str,
     bytes: &[u8],
-    files: Files<'_>,
+    files: FileLookup<'_>,
     actions: &dyn ActionSource,
 ) -> FileReport {
     check_for(file, bytes, files, actions, RunnerFacts::USUAL)
@@ -224,7 +224,7 @@ pub fn check_with(
 pub fn check_for(
     file: &str,
     bytes: &[u8],
-    files: Files<'_>,
+    files: FileLookup<'_>,
     actions: &dyn ActionSource,
     runner: RunnerFacts<'_>,
 ) -> FileReport {
@@ -335,7 +335,7 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
 fn fill(report: &mut FileReport, plan: &Plan, contexts: &Contexts, runner: RunnerFacts<'_>) {
     let jobs = foreseen(plan, contexts);
     let mut seen = HashSet::new();
-    let of_labels: Vec<Refusal> = jobs.iter().flat_map(label_refusals).collect();
+    let of_labels: Vec<FeatureRefusal> = jobs.iter().flat_map(label_refusals).collect();
     let of_jobs = jobs.iter().flat_map(|job| &job.job.refusals);
     for refusal in of_jobs.chain(&of_labels) {
         if seen.insert((
@@ -458,7 +458,7 @@ fn example_contexts(workflow: &Workflow) -> Contexts {
         changed_paths: None,
         message: None,
         inputs: Vec::new(),
-        payload: Value::object::<&str, Value>([]),
+        payload: ExprValue::object::<&str, ExprValue>([]),
     };
     let facts = RunFacts {
         run_id: "1".to_owned(),
@@ -468,5 +468,5 @@ fn example_contexts(workflow: &Workflow) -> Contexts {
         workflow_file: workflow.file.to_string(),
         ..RunFacts::default()
     };
-    Contexts::default().with(Context::Github, github(&event, &facts, None))
+    Contexts::default().with(ContextName::Github, github(&event, &facts, None))
 }

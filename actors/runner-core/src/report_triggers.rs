@@ -1,6 +1,6 @@
 //! What starts a workflow here, and what it names that never does, for `workflow-runner check`.
 
-use crate::workflow::{Filter, Workflow};
+use crate::workflow::{GlobFilter, Workflow};
 
 /// What starts it, in words.
 pub(crate) fn started_by(workflow: &Workflow) -> Vec<String> {
@@ -48,14 +48,17 @@ pub(crate) fn started_by(workflow: &Workflow) -> Vec<String> {
     events
 }
 
-fn filtered(filters: &[(&str, &Filter)]) -> String {
+fn filtered(filters: &[(&str, &GlobFilter)]) -> String {
     let texts = filters.iter().filter_map(|(name, filter)| {
         let (word, patterns) = match filter {
-            Filter::All => return None,
-            Filter::Only(patterns) => ("", patterns),
-            Filter::Ignore(patterns) => ("not ", patterns),
+            GlobFilter::All => return None,
+            GlobFilter::Only(patterns) => ("", patterns),
+            GlobFilter::Ignore(patterns) => ("not ", patterns),
         };
-        let patterns: Vec<&str> = patterns.iter().map(crate::glob::Pattern::source).collect();
+        let patterns: Vec<&str> = patterns
+            .iter()
+            .map(crate::glob::GlobPattern::source)
+            .collect();
         Some(format!("{name} {word}{}", patterns.join(" ")))
     });
     let texts: Vec<String> = texts.collect();

@@ -1,7 +1,7 @@
 //! What the scripts of a job, and actions that build images, ask for and do not get here: said by
 //! `check` before they run.
 
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::forge_address;
 use crate::plan::{NativeAction, PlannedStep, StepKind};
 use crate::workflow::{PermissionLevel, Permissions};
@@ -113,7 +113,7 @@ impl ScriptUses {
                     with,
                     ..
                 } => {
-                    let given = |(name, _): &(String, Template)| {
+                    let given = |(name, _): &(String, ExprTemplate)| {
                         let credentials = ["token", "ssh-key"];
                         credentials.iter().any(|one| name.eq_ignore_ascii_case(one))
                     };

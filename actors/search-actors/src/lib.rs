@@ -36,7 +36,7 @@ pub use limits::SearchLimits;
 pub use registry::{RoleEntry, RoleRegistry, RoleSet, RoleSource};
 pub use remote_sources::{RemoteSources, SourceOutcome};
 pub use role_manager::RoleManager;
-pub use search_formats_engine::Program as ReaderProgram;
+pub use search_formats_engine::ReaderProgram;
 pub use search_service::SearchService;
 pub use skips::{ListedPath, SkippedPage};
 pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use search_core::role::{Extra, ModelSource};
-use search_engine::answering::{NoScores, PairScorer, Reranking};
+use search_core::role::{ModelSource, RoleOptions};
+use search_engine::answering::{NoScores, PairScorer, RerankOptions};
 use search_graph_engine::embedding::CrossEncoder;
 use supervision::ChildRef;
 
@@ -39,7 +39,7 @@ impl Rerankers {
     }
 
     /// How a role with these settings has its results read once more; `None` where it has not.
-    pub(crate) fn for_role(&self, extra: &Extra) -> Option<RoleReranker> {
+    pub(crate) fn for_role(&self, extra: &RoleOptions) -> Option<RoleReranker> {
         let scorer = RoleScorer {
             source: extra.reranking()?,
             pool: Arc::clone(&self.0),
@@ -61,8 +61,8 @@ pub(crate) struct RoleReranker {
 
 impl RoleReranker {
     /// As a search needs it.
-    pub(crate) fn reranking(&self) -> Reranking {
-        Reranking {
+    pub(crate) fn reranking(&self) -> RerankOptions {
+        RerankOptions {
             scorer: Arc::clone(&self.scorer) as Arc<dyn PairScorer>,
             top: self.top,
         }

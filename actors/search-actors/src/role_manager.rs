@@ -20,7 +20,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use search_engine::texts::TextStore;
 use supervision::{
-    ChildRef, ChildSpec, StartChildError, StartRefused, Supervisor, TellError, TickHandle,
+    ChildRef, ChildSpec, StartChildError, StartRefusal, Supervisor, TellError, TickHandle,
     start_tick,
 };
 
@@ -221,7 +221,7 @@ impl RoleManagerContext {
                     .indexers
                     .insert(handle.id.clone(), Arc::clone(handle));
             }
-            Err(StartChildError::Refused(refused @ StartRefused::Full { .. })) => {
+            Err(StartChildError::Refused(refused @ StartRefusal::Full { .. })) => {
                 handle.fail(&refused.to_string());
             }
             // It is tried again at the next look.

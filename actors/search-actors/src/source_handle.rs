@@ -15,7 +15,7 @@ use search_engine::texts::TextStore;
 use search_engine::walk::{SkipReason, SkippedPath};
 use search_engine::watch::ChangeBatch;
 use search_graph_engine::graph::GraphIndex;
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 use supervision::TellError;
 
 use crate::changed_documents::ChangedDocuments;
@@ -437,12 +437,12 @@ impl SourceHandle {
     }
 
     /// Keeps an item that is shown.
-    pub(crate) fn cache_item(&self, item: &Item) {
+    pub(crate) fn cache_item(&self, item: &SourceItem) {
         self.recent.lock().insert(item);
     }
 
     /// An item that was shown lately.
-    pub(crate) fn cached_item(&self, key: &str) -> Option<Arc<Item>> {
+    pub(crate) fn cached_item(&self, key: &str) -> Option<Arc<SourceItem>> {
         self.recent.lock().get(key)
     }
 

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use search_core::role::RoleFile;
-use search_formats_engine::{Limits, Program, Readers};
-use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
+use search_formats_engine::{DocumentLimits, ReaderPool, ReaderProgram};
+use supervision::{ChildRef, ChildSpec, PastLimit, SupervisorSpec, ThreadPlacement};
 
 use crate::concepts::LearningRests;
 use crate::embedding::{EmbeddingService, TEXTS_TIMEOUT};
@@ -73,7 +73,7 @@ impl SearchTree {
     #[must_use]
     pub fn with_snapshots(
         settings: &SearchSettings,
-        program: Option<Program>,
+        program: Option<ReaderProgram>,
         snapshots: SnapshotMode,
     ) -> Self {
         let publisher = RolePublisher::new(RoleSet::new(&settings.roles));
@@ -85,7 +85,7 @@ impl SearchTree {
         let indexers = SupervisorSpec::new("indexers")
             .past_limit(PastLimit::Park)
             .max_dynamic(MAX_INDEXERS);
-        let readers = program.map(|program| Readers::new(program, Limits::default()));
+        let readers = program.map(|program| ReaderPool::new(program, DocumentLimits::default()));
         let indexer_settings = IndexerSettings::new(
             settings.data.clone(),
             settings.learning_rests,
@@ -148,7 +148,7 @@ fn remote_sources_spec(
     })
     .capacity(settings.max_concurrent_searches)
     .ask_timeout(QUERY_TIMEOUT + REPLY_MARGIN)
-    .placement(Placement::Own)
+    .placement(ThreadPlacement::Own)
 }
 
 fn embedding_spec(settings: &SearchSettings) -> ChildSpec<EmbeddingService> {
@@ -156,7 +156,7 @@ fn embedding_spec(settings: &SearchSettings) -> ChildSpec<EmbeddingService> {
     ChildSpec::new("embedding", |_| EmbeddingService::default())
         .capacity(settings.max_concurrent_searches + MAX_INDEXERS)
         .ask_timeout(TEXTS_TIMEOUT + REPLY_MARGIN)
-        .placement(Placement::Own)
+        .placement(ThreadPlacement::Own)
 }
 
 fn search_spec(
@@ -173,7 +173,7 @@ fn search_spec(
     })
     .capacity(capacity)
     .ask_timeout(settings.search_timeout)
-    .placement(Placement::Own)
+    .placement(ThreadPlacement::Own)
 }
 
 impl std::fmt::Debug for SearchTree {

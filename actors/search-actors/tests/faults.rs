@@ -15,7 +15,7 @@ use search_actors::{
 use search_core::answer::{AnswerStatus, SearchAnswer, SourceState};
 use search_core::query::SearchRequest;
 use search_engine::answering::SearchParams;
-use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
+use supervision::{ChildRef, Root, SupervisorSpec, TreeExit};
 
 /// A deadline no healthy run comes near.
 const DEADLINE: Duration = Duration::from_secs(40);
@@ -86,7 +86,7 @@ impl Running {
 
     async fn stop(self) {
         self.root.handle().stop();
-        assert_eq!(self.root.verdict().await, Verdict::Stopped);
+        assert_eq!(self.root.verdict().await, TreeExit::Stopped);
         self.threads.join_all();
     }
 }

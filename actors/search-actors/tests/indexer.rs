@@ -7,7 +7,7 @@ use search_actors::{SearchSettings, SearchTree, SourceHandle};
 use search_core::answer::SourceState;
 use search_core::query::SearchRequest;
 use search_engine::answering::SearchParams;
-use supervision::{Root, SupervisorSpec, Verdict};
+use supervision::{Root, SupervisorSpec, TreeExit};
 
 /// A deadline no healthy run comes near.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -92,7 +92,7 @@ async fn the_index_of_a_source_that_is_quiet_is_merged_into_one_segment() {
     let answer = search.ask(Search(order)).await.expect("the service runs");
     assert_eq!(answer.expect("an answer").total, 4);
     root.handle().stop();
-    assert_eq!(root.verdict().await, Verdict::Stopped);
+    assert_eq!(root.verdict().await, TreeExit::Stopped);
     threads.join_all();
 }
 
@@ -124,6 +124,6 @@ async fn an_indexer_that_is_told_to_compares_everything_again_and_searches_go_on
         .expect("an answer");
     assert_eq!(answer.total, 1);
     root.handle().stop();
-    assert_eq!(root.verdict().await, Verdict::Stopped);
+    assert_eq!(root.verdict().await, TreeExit::Stopped);
     threads.join_all();
 }

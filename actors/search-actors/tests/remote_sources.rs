@@ -16,7 +16,7 @@ use search_actors::{SearchSettings, SearchTree};
 use search_core::answer::{AnswerStatus, SearchAnswer, SourceState};
 use search_core::query::SearchRequest;
 use search_engine::answering::{DocumentRequest, SearchParams};
-use supervision::{Root, SupervisorSpec, Verdict};
+use supervision::{Root, SupervisorSpec, TreeExit};
 
 /// A deadline no healthy run comes near.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -143,7 +143,7 @@ impl Running {
 
     async fn stop(self) {
         self.root.handle().stop();
-        assert_eq!(self.root.verdict().await, Verdict::Stopped);
+        assert_eq!(self.root.verdict().await, TreeExit::Stopped);
         self.peers.threads.join_all();
     }
 }

@@ -23,8 +23,8 @@ use search_core::query::{SearchRequest, parse};
 use search_core::role::RelevanceFunction;
 use search_engine::extract::extract;
 use search_engine::index::{
-    DocumentRecord, Durability, FileState, Hits, IndexOptions, IndexSnapshot, Page, Scope,
-    SourceIndex, TextSource, search_in,
+    DocumentRecord, Durability, FileState, Hits, IndexOptions, IndexSnapshot, PageRequest,
+    SearchScope, SourceIndex, TextSource, search_in,
 };
 
 use arguments::Arguments;
@@ -143,15 +143,15 @@ fn measure(snapshot: &IndexSnapshot, text: &str) {
         Err(error) => return println!("{text:<40} {error}"),
     };
     let snapshots = [snapshot.clone()];
-    let scope = Scope {
+    let scope = SearchScope {
         snapshots: &snapshots,
         names: &["files"],
         texts: Some(&Files),
         reranker: None,
     };
-    let page = Page {
+    let page = PageRequest {
         limit: 10,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let (mut times, mut found): (Vec<Duration>, Hits) = (Vec::new(), Hits::default());
     for _ in 0..RUNS {

@@ -14,9 +14,9 @@ use search_core::document::ExtractedDocument;
 use search_core::query::{SearchRequest, parse};
 use search_core::role::FileFilter;
 use search_engine::excerpt::Excerpter;
-use search_engine::extract::{Format, extract, is_binary};
+use search_engine::extract::{TextFormat, extract, is_binary};
 use search_engine::sync::{
-    IndexSink, KnownFile, Plan, SyncOptions, WalkedDirectory, apply, walk_all,
+    IndexSink, KnownFile, SyncOptions, SyncPlan, WalkedDirectory, apply, walk_all,
 };
 use search_engine::walk::{RootDirectory, SkipCounts, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchOptions};
@@ -104,7 +104,7 @@ fn watch_start(root: &RootDirectory) {
 fn formats(root: &RootDirectory, walked: &WalkedDirectory) {
     let mut samples: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
     for file in &walked.files {
-        let format = format!("{:?}", Format::from_key(&file.key));
+        let format = format!("{:?}", TextFormat::from_key(&file.key));
         let sample = samples.entry(format).or_default();
         if sample.len() < 4000
             && let Ok(read) = root.read(&file.key, 1 << 20, is_binary)
@@ -168,7 +168,7 @@ fn pipeline(root: &RootDirectory, options: &WalkOptions, walked: &WalkedDirector
         ..WalkedDirectory::default()
     };
     for (busy, two_threads) in [(false, false), (false, true), (true, false), (true, true)] {
-        let plan = Plan::compare(FxHashMap::default(), walked.clone());
+        let plan = SyncPlan::compare(FxHashMap::default(), walked.clone());
         let mut options = SyncOptions::new(options);
         options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
         let (report, time) = timed(|| apply(root, plan, &options, &mut Sink { busy }, |_| {}));
@@ -186,16 +186,16 @@ fn pipeline(root: &RootDirectory, options: &WalkOptions, walked: &WalkedDirector
 /// Ten excerpts a query: words of a file, looked for in it and in nine others of its format.
 fn excerpts(root: &RootDirectory, walked: &WalkedDirectory) {
     for (name, wanted) in [
-        ("Code", Format::Code),
-        ("Html", Format::Html),
-        ("Markdown", Format::Markdown),
-        ("Text", Format::Text),
+        ("Code", TextFormat::Code),
+        ("Html", TextFormat::Html),
+        ("Markdown", TextFormat::Markdown),
+        ("Text", TextFormat::Text),
     ] {
         let typical = |size: u64| (10_000..50_000).contains(&size);
         let files: Vec<&str> = walked
             .files
             .iter()
-            .filter(|file| typical(file.size) && Format::from_key(&file.key) == wanted)
+            .filter(|file| typical(file.size) && TextFormat::from_key(&file.key) == wanted)
             .map(|file| file.key.as_str())
             .collect();
         if files.len() < 10 {

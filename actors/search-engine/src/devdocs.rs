@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use search_core::analysis::folded_line;
 use search_sources_core::docs::devdocs_pages;
-use search_sources_core::{Item, ParsedItems};
+use search_sources_core::{ParsedItems, SourceItem};
 
 use crate::tasks::{TasksError, read_text};
 
@@ -63,7 +63,7 @@ impl DevDocs {
             })
             .collect();
         found.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
-        let items: Vec<Item> = found
+        let items: Vec<SourceItem> = found
             .into_iter()
             .take(limit)
             .map(|(_, at)| pages.parsed.items[at].clone())

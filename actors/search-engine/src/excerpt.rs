@@ -23,7 +23,7 @@ use std::ops::Range;
 use search_core::answer::DefinitionView;
 use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PhraseFinder};
-use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
+use search_core::snippet::{TermFinder, TermWeights, TextHit, best_window, cut};
 
 use self::best_hits::{MAX_HITS, TellingHits};
 use self::head::{FileHead, plain_utf8};
@@ -35,7 +35,7 @@ use self::pieces::{
     content_range, extent, is_inside_tag, line, margin_range, plain_around, whole_text, whole_words,
 };
 use self::target::MeantPlace;
-use crate::extract::Format;
+use crate::extract::TextFormat;
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
 
@@ -69,7 +69,7 @@ pub struct Excerpter {
     weights: TermWeights,
     max_chars: usize,
     beginning: FileHead,
-    hits: Vec<Hit>,
+    hits: Vec<TextHit>,
     /// Phrases that are shown where they stand.
     phrases: Vec<PhraseFinder>,
     /// Regular expressions and exact texts, of which the first place is shown.
@@ -91,7 +91,7 @@ pub struct Excerpter {
 
 thread_local! {
     /// The buffers of the thread's last excerpter.
-    static BUFFERS: RefCell<(FileHead, Vec<Hit>)> = RefCell::default();
+    static BUFFERS: RefCell<(FileHead, Vec<TextHit>)> = RefCell::default();
 }
 
 impl Drop for Excerpter {
@@ -172,10 +172,10 @@ impl Excerpter {
     /// it shows why the text was found.
     pub fn excerpt_long_text(&mut self, text: &str) -> Excerpt {
         let mut beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
-        if self.is_past_beginning(beginning, Format::Text, text.len()) {
+        if self.is_past_beginning(beginning, TextFormat::Text, text.len()) {
             beginning = text;
         }
-        if self.scan_preferred(beginning, Format::Text, text.len()) {
+        if self.scan_preferred(beginning, TextFormat::Text, text.len()) {
             return self.cut_plain(beginning, 0..beginning.len());
         }
         self.excerpt_text(beginning)
@@ -188,7 +188,7 @@ impl Excerpter {
     }
 
     /// Matches of the query in a text, in bytes: of its patterns, where it has any.
-    pub(crate) fn all_hits(&mut self, text: &str) -> Vec<Hit> {
+    pub(crate) fn all_hits(&mut self, text: &str) -> Vec<TextHit> {
         self.hits.clear();
         if self.add_pattern_hits(text, 0..text.len(), usize::MAX) {
             return std::mem::take(&mut self.hits);
@@ -225,7 +225,7 @@ impl Excerpter {
         key: &str,
         beginning: &mut FileHead,
     ) -> Result<Option<Excerpt>, SkipReason> {
-        let format = Format::from_key(key);
+        let format = TextFormat::from_key(key);
         let data = file
             .metadata()
             .map_err(|error| SkipReason::from_io_error(&error))?;
@@ -286,8 +286,8 @@ impl Excerpter {
 
     /// Where to go on in a text of which this is the beginning; nowhere when all has to be looked
     /// at again, because its end decides what is content.
-    fn resumption(&self, text: &str, format: Format) -> Option<usize> {
-        if format == Format::Html || !self.phrases.is_empty() || !self.patterns.is_empty() {
+    fn resumption(&self, text: &str, format: TextFormat) -> Option<usize> {
+        if format == TextFormat::Html || !self.phrases.is_empty() || !self.patterns.is_empty() {
             return None;
         }
         let gap = text.rfind(char::is_whitespace);
@@ -297,13 +297,13 @@ impl Excerpter {
     /// Whether all words of the query were found.
     fn has_seen_all(&self) -> bool {
         if !self.patterns.is_empty() {
-            return self.hits.iter().any(|hit| hit.terms == Hit::PATTERN);
+            return self.hits.iter().any(|hit| hit.terms == TextHit::PATTERN);
         }
         let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
         seen == self.finder.all_terms()
     }
 
-    fn excerpt_content(&mut self, text: &str, format: Format) -> Option<Excerpt> {
+    fn excerpt_content(&mut self, text: &str, format: TextFormat) -> Option<Excerpt> {
         if text.trim_start().is_empty() {
             return None;
         }
@@ -316,24 +316,24 @@ impl Excerpter {
     }
 
     /// The excerpt of a text whose hits are known.
-    fn excerpt_scanned(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
-        if format == Format::Html {
+    fn excerpt_scanned(&mut self, text: &str, range: Range<usize>, format: TextFormat) -> Excerpt {
+        if format == TextFormat::Html {
             self.hits
                 .retain(|hit| !is_inside_tag(text.as_bytes(), hit.start));
         }
         match format {
-            Format::Html | Format::Markdown if !self.patterns.is_empty() => {
+            TextFormat::Html | TextFormat::Markdown if !self.patterns.is_empty() => {
                 // They were found in the text without its markup.
                 let line = line(text, self.best_hits(), &self.weights)
-                    .filter(|_| format == Format::Markdown);
+                    .filter(|_| format == TextFormat::Markdown);
                 let body = whole_text(text, format);
                 Excerpt {
                     line,
                     ..self.excerpt_text(&body)
                 }
             }
-            Format::Html | Format::Markdown => self.cut_markup(text, range, format),
-            Format::Text | Format::Code | Format::Data => self.cut_plain(text, range),
+            TextFormat::Html | TextFormat::Markdown => self.cut_markup(text, range, format),
+            TextFormat::Text | TextFormat::Code | TextFormat::Data => self.cut_plain(text, range),
         }
     }
 
@@ -361,15 +361,18 @@ impl Excerpter {
 
     /// Collects the hits of the place that is meant, else of the passage that says most. Whether
     /// there are any.
-    fn scan_preferred(&mut self, text: &str, format: Format, bytes: usize) -> bool {
+    fn scan_preferred(&mut self, text: &str, format: TextFormat, bytes: usize) -> bool {
         self.means_a_place() && self.scan_meant(text, format)
             || self.scan_passage(text, format, bytes)
     }
 
     /// Collects the hits of the passage that says most, where the text is what was indexed. `bytes`
     /// is the length of all of it, of which `text` is the beginning. Whether there are any.
-    fn scan_passage(&mut self, text: &str, format: Format, bytes: usize) -> bool {
-        let is_as_indexed = matches!(format, Format::Text | Format::Code | Format::Data);
+    fn scan_passage(&mut self, text: &str, format: TextFormat, bytes: usize) -> bool {
+        let is_as_indexed = matches!(
+            format,
+            TextFormat::Text | TextFormat::Code | TextFormat::Data
+        );
         let Some(passage) = self.passage.filter(|_| is_as_indexed) else {
             return false;
         };
@@ -409,7 +412,7 @@ impl Excerpter {
     }
 
     /// The hits of the best place.
-    fn best_hits(&self) -> &[Hit] {
+    fn best_hits(&self) -> &[TextHit] {
         if let Some(count) = self.pinned {
             return &self.hits[..count.min(self.hits.len())];
         }
@@ -442,7 +445,7 @@ impl Excerpter {
     ///
     /// A place whose words are gone then lay in a script, a sign or the like: the next best one is
     /// tried, and after some attempts the text of the whole page.
-    fn cut_markup(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
+    fn cut_markup(&mut self, text: &str, range: Range<usize>, format: TextFormat) -> Excerpt {
         for _ in 0..MARKUP_ATTEMPTS {
             let best = self.best_hits();
             let (focus, is_hit) = (extent(best, range.start), !best.is_empty());

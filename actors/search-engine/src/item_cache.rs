@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use search_core::document::{ContentKind, ExtractedDocument};
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 
 use crate::index::{IndexError, IndexSnapshot};
 
@@ -14,7 +14,7 @@ pub const MAX_ITEM_BYTES: usize = 64 << 10;
 /// Items and their index. What is in it never changes.
 #[derive(Debug)]
 pub struct ItemCache {
-    items: BTreeMap<String, Item>,
+    items: BTreeMap<String, SourceItem>,
     snapshot: IndexSnapshot,
 }
 
@@ -23,7 +23,7 @@ impl ItemCache {
     ///
     /// # Errors
     /// When the index cannot be made.
-    pub fn new(items: impl IntoIterator<Item = Item>) -> Result<Self, IndexError> {
+    pub fn new(items: impl IntoIterator<Item = SourceItem>) -> Result<Self, IndexError> {
         let mut kept = BTreeMap::new();
         for mut item in items {
             if item.body.len() > MAX_ITEM_BYTES {
@@ -47,19 +47,19 @@ impl ItemCache {
 
     /// The item with this key.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Item> {
+    pub fn get(&self, key: &str) -> Option<&SourceItem> {
         self.items.get(key)
     }
 
     /// All items, by key.
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+    pub fn items(&self) -> impl Iterator<Item = &SourceItem> {
         self.items.values()
     }
 }
 
 /// Where a person can open an item: only addresses that a browser may follow from anywhere.
 #[must_use]
-pub(crate) fn web_address(item: &Item) -> Option<&str> {
+pub(crate) fn web_address(item: &SourceItem) -> Option<&str> {
     let url = item.url.as_deref()?;
     let is_web = ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
@@ -68,7 +68,7 @@ pub(crate) fn web_address(item: &Item) -> Option<&str> {
     is_web.then_some(url)
 }
 
-fn document(item: &Item) -> ExtractedDocument {
+fn document(item: &SourceItem) -> ExtractedDocument {
     let mut body = item.body.clone();
     for alias in &item.aliases {
         body.push('\n');

@@ -33,7 +33,7 @@ impl std::fmt::Debug for WordPiece<'_> {
 
 /// What came of reading a text for a piece of a word.
 #[derive(Debug)]
-pub enum Reading {
+pub enum TextReadResult {
     /// The text, whatever it holds.
     Text(String),
     /// The text holds the piece, which is all that counts: so many bytes of it were read.

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use forge_core::CommitSha;
 use git_engine::{
-    BlobLookup, EntryKind, Git, GitError, Objects, RefStamp, Repository, RepositoryError,
-    TreeChange, TreeItem, TreeItems,
+    BlobLookup, Git, GitError, LocalRepository, Objects, RefStamp, RepositoryError, TreeChange,
+    TreeEntryKind, TreeItem, TreeItems,
 };
 use rustix::fs::MemfdFlags;
 use search_core::role::HiddenFiles;
@@ -86,7 +86,7 @@ impl Revision {
     /// # Errors
     /// The repository cannot be read.
     pub fn open(git: &Git, folder: &Path, name: &str) -> Result<Self, RepositoryError> {
-        let repository = Repository::open(git, folder)?;
+        let repository = LocalRepository::open(git, folder)?;
         Ok(Self {
             objects: Arc::new(Objects::new(repository)),
             name: name.into(),
@@ -101,7 +101,7 @@ impl Revision {
         self
     }
 
-    fn repository(&self) -> &Repository {
+    fn repository(&self) -> &LocalRepository {
         self.objects.repository()
     }
 
@@ -200,7 +200,7 @@ impl RevisionFiles {
         key: &str,
         limit: u64,
         into: Option<&mut dyn Write>,
-    ) -> Result<git_engine::Blob, SkipReason> {
+    ) -> Result<git_engine::GitBlob, SkipReason> {
         use std::os::unix::ffi::OsStrExt;
         let path = decode_key(key).ok_or(SkipReason::Vanished)?;
         let commit = self.commit.as_str().as_bytes();
@@ -314,12 +314,12 @@ fn walked(item: &TreeItem, secret: Option<SkipReason>, max_file_bytes: u64) -> W
 }
 
 /// Why something in a tree is not read.
-fn refused(kind: EntryKind) -> Option<SkipReason> {
+fn refused(kind: TreeEntryKind) -> Option<SkipReason> {
     match kind {
-        EntryKind::File => None,
-        EntryKind::Link => Some(SkipReason::Symlink),
-        EntryKind::Submodule => Some(SkipReason::Submodule),
-        EntryKind::Folder => Some(SkipReason::NotARegularFile),
+        TreeEntryKind::File => None,
+        TreeEntryKind::Link => Some(SkipReason::Symlink),
+        TreeEntryKind::Submodule => Some(SkipReason::Submodule),
+        TreeEntryKind::Folder => Some(SkipReason::NotARegularFile),
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, TasksError> {
     let key = crate::walk::encode_key(Path::new(name));
     let read = root.read(&key, most, |_| false);
     let read = read.map_err(|reason: SkipReason| failed(reason.to_string()))?;
-    let text = decode(read.bytes, crate::extract::Format::Text)
+    let text = decode(read.bytes, crate::extract::TextFormat::Text)
         .ok_or_else(|| failed(SkipReason::Binary.to_string()))?;
     Ok(text.text)
 }

@@ -11,19 +11,19 @@ use search_engine::answering::{
 };
 use search_engine::index::{Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex};
 use search_engine::item_cache::{ItemCache, MAX_ITEM_BYTES};
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 
-fn item(key: &str, title: &str, body: &str) -> Item {
-    Item {
+fn item(key: &str, title: &str, body: &str) -> SourceItem {
+    SourceItem {
         key: key.to_owned(),
         title: title.to_owned(),
         body: body.to_owned(),
         url: Some(format!("https://forum.example/{key}")),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 
-fn items() -> Vec<Item> {
+fn items() -> Vec<SourceItem> {
     vec![
         item(
             "1",
@@ -39,7 +39,7 @@ fn items() -> Vec<Item> {
     ]
 }
 
-fn document(item: &Item) -> ExtractedDocument {
+fn document(item: &SourceItem) -> ExtractedDocument {
     ExtractedDocument {
         key: item.key.clone(),
         title: item.title.clone(),
@@ -48,7 +48,7 @@ fn document(item: &Item) -> ExtractedDocument {
     }
 }
 
-fn asked(name: &str, items: Vec<Item>) -> SearchableSource {
+fn asked(name: &str, items: Vec<SourceItem>) -> SearchableSource {
     let item_cache = Arc::new(ItemCache::new(items).unwrap());
     SearchableSource {
         is_embedded: false,

@@ -5,12 +5,12 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::text::{Limits, Refusal};
+use crate::text::{DocumentLimits, DocumentRefusal};
 
 /// An archive that may not unpack to more than its limits.
 pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    limits: &'a Limits,
+    limits: &'a DocumentLimits,
     /// Bytes that may still be unpacked.
     left: u64,
 }
@@ -19,10 +19,13 @@ pub(crate) struct Archive<'a> {
 const SMALL: u64 = 1 << 20;
 
 impl<'a> Archive<'a> {
-    pub(crate) fn open(bytes: &'a [u8], limits: &'a Limits) -> Result<Self, Refusal> {
+    pub(crate) fn open(
+        bytes: &'a [u8],
+        limits: &'a DocumentLimits,
+    ) -> Result<Self, DocumentRefusal> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(refused)?;
         if zip.len() > limits.parts {
-            return Err(Refusal::Bomb(format!("it has {} parts", zip.len())));
+            return Err(DocumentRefusal::Bomb(format!("it has {} parts", zip.len())));
         }
         Ok(Self {
             zip,
@@ -32,7 +35,7 @@ impl<'a> Archive<'a> {
     }
 
     /// A part by name; `None` when there is none.
-    pub(crate) fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, Refusal> {
+    pub(crate) fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, DocumentRefusal> {
         let file = match self.zip.by_name(name) {
             Ok(file) => file,
             Err(ZipError::FileNotFound) => return Ok(None),
@@ -45,10 +48,10 @@ impl<'a> Archive<'a> {
         let mut bounded = file.take(most + 1);
         bounded
             .read_to_end(&mut bytes)
-            .map_err(|error| Refusal::Malformed(format!("part {name}: {error}")))?;
+            .map_err(|error| DocumentRefusal::Malformed(format!("part {name}: {error}")))?;
         let read = bytes.len() as u64;
         if read > most {
-            return Err(Refusal::Bomb(format!(
+            return Err(DocumentRefusal::Bomb(format!(
                 "part {name} is more than {most} bytes"
             )));
         }
@@ -57,17 +60,17 @@ impl<'a> Archive<'a> {
     }
 
     /// A part that the format demands.
-    pub(crate) fn demand(&mut self, name: &str) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn demand(&mut self, name: &str) -> Result<Vec<u8>, DocumentRefusal> {
         let part = self.part(name)?;
-        part.ok_or_else(|| Refusal::Malformed(format!("part {name} is missing")))
+        part.ok_or_else(|| DocumentRefusal::Malformed(format!("part {name} is missing")))
     }
 }
 
-fn refused(error: ZipError) -> Refusal {
+fn refused(error: ZipError) -> DocumentRefusal {
     match error {
         ZipError::UnsupportedArchive(reason) if reason == ZipError::PASSWORD_REQUIRED => {
-            Refusal::Encrypted
+            DocumentRefusal::Encrypted
         }
-        error => Refusal::Malformed(error.to_string()),
+        error => DocumentRefusal::Malformed(error.to_string()),
     }
 }

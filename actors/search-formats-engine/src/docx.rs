@@ -1,12 +1,15 @@
 //! DOCX: paragraphs, headings by style, footnotes, title and keywords.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, for_each_part, text_of};
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::markup::{MarkupEvent, TextFlow, attribute, for_each_part, text_of};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let mut archive = Archive::open(bytes, limits)?;
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     if let Some(core) = archive.part("docProps/core.xml")? {
         into.title(&text_of(&core, "title").unwrap_or_default());
         into.tags(&text_of(&core, "keywords").unwrap_or_default());
@@ -26,17 +29,17 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 }
 
 /// Paragraphs of one part: ECMA-376 part 1, 17.3 (`w:p`, `w:pStyle`, `w:t`, `w:tab`, `w:br`).
-fn story(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
-    let mut flow = Flow::default();
+fn story(xml: &[u8], into: &mut TextCollector) -> Result<(), DocumentRefusal> {
+    let mut flow = TextFlow::default();
     let mut in_text = false;
     let mut is_title = false;
     for_each_part(xml, |part| {
         match part {
-            Part::Open("t", _) => in_text = true,
-            Part::Close("t") => in_text = false,
-            Part::Text(text) if in_text => flow.push(text),
-            Part::Open("tab" | "br" | "cr", _) => flow.push(" "),
-            Part::Open("pStyle", start) => {
+            MarkupEvent::Open("t", _) => in_text = true,
+            MarkupEvent::Close("t") => in_text = false,
+            MarkupEvent::Text(text) if in_text => flow.push(text),
+            MarkupEvent::Open("tab" | "br" | "cr", _) => flow.push(" "),
+            MarkupEvent::Open("pStyle", start) => {
                 let style = attribute(start, "val").unwrap_or_default().to_lowercase();
                 is_title = style == "title";
                 flow.heading = is_title
@@ -44,11 +47,11 @@ fn story(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
                     || style.starts_with("berschrift")
                     || style.starts_with("überschrift");
             }
-            Part::Open("outlineLvl", start) => {
+            MarkupEvent::Open("outlineLvl", start) => {
                 // 9 is body text.
                 flow.heading |= attribute(start, "val").is_some_and(|level| level != "9");
             }
-            Part::Close("p") => {
+            MarkupEvent::Close("p") => {
                 flow.end_block(into);
                 is_title = false;
             }

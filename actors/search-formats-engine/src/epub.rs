@@ -5,24 +5,27 @@ use std::collections::HashMap;
 use percent_encoding::percent_decode_str;
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, for_each_part, text_of, texts_of};
-use crate::text::{Collector, Limits, Refusal, Text, one_line};
+use crate::markup::{MarkupEvent, TextFlow, attribute, for_each_part, text_of, texts_of};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector, one_line};
 
 /// Authors and editors of a book that are searched.
 const MAX_AUTHORS: usize = 100;
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let mut archive = Archive::open(bytes, limits)?;
     let container = archive.demand("META-INF/container.xml")?;
     if archive
         .part("META-INF/encryption.xml")?
         .is_some_and(|xml| text_of(&xml, "EncryptedKey").is_some())
     {
-        return Err(Refusal::Encrypted);
+        return Err(DocumentRefusal::Encrypted);
     }
     let package = package_path(&container)?;
     let opf = archive.demand(&package)?;
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     into.title(&text_of(&opf, "title").unwrap_or_default());
     for author in texts_of(&opf, "creator", MAX_AUTHORS) {
         into.paragraph(&one_line(&author));
@@ -37,7 +40,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
             continue;
         };
         match page(&xhtml, &mut into) {
-            Ok(()) | Err(Refusal::Malformed(_)) => {}
+            Ok(()) | Err(DocumentRefusal::Malformed(_)) => {}
             Err(refusal) => return Err(refusal),
         }
         if into.is_full() {
@@ -47,29 +50,29 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     into.finish()
 }
 
-fn package_path(container: &[u8]) -> Result<String, Refusal> {
+fn package_path(container: &[u8]) -> Result<String, DocumentRefusal> {
     let mut path = None;
     for_each_part(container, |part| {
-        if let Part::Open("rootfile", start) = part {
+        if let MarkupEvent::Open("rootfile", start) = part {
             path = attribute(start, "full-path");
         }
         path.is_none()
     })?;
-    path.ok_or_else(|| Refusal::Malformed("container.xml names no package".to_owned()))
+    path.ok_or_else(|| DocumentRefusal::Malformed("container.xml names no package".to_owned()))
 }
 
 /// Hrefs of the chapters, in reading order.
-fn spine(opf: &[u8]) -> Result<Vec<String>, Refusal> {
+fn spine(opf: &[u8]) -> Result<Vec<String>, DocumentRefusal> {
     let mut hrefs = HashMap::new();
     let mut order = Vec::new();
     for_each_part(opf, |part| {
         match part {
-            Part::Open("item", start) => {
+            MarkupEvent::Open("item", start) => {
                 if let (Some(id), Some(href)) = (attribute(start, "id"), attribute(start, "href")) {
                     hrefs.insert(id, href);
                 }
             }
-            Part::Open("itemref", start) => order.extend(attribute(start, "idref")),
+            MarkupEvent::Open("itemref", start) => order.extend(attribute(start, "idref")),
             _ => {}
         }
         true
@@ -101,20 +104,22 @@ fn resolved(base: &str, href: &str) -> Option<String> {
 }
 
 /// One chapter: blocks become paragraphs, scripts and styles nothing.
-fn page(xhtml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
-    let mut flow = Flow::default();
+fn page(xhtml: &[u8], into: &mut TextCollector) -> Result<(), DocumentRefusal> {
+    let mut flow = TextFlow::default();
     let mut hidden = 0_usize;
     let read = for_each_part(xhtml, |part| {
         match part {
-            Part::Open("script" | "style" | "head" | "svg", _) => hidden += 1,
-            Part::Close("script" | "style" | "head" | "svg") => hidden = hidden.saturating_sub(1),
-            Part::Text(text) if hidden == 0 => flow.push_folded(text),
-            Part::Open("br", _) => flow.push(" "),
-            Part::Open(name, _) if is_block(name) => {
+            MarkupEvent::Open("script" | "style" | "head" | "svg", _) => hidden += 1,
+            MarkupEvent::Close("script" | "style" | "head" | "svg") => {
+                hidden = hidden.saturating_sub(1)
+            }
+            MarkupEvent::Text(text) if hidden == 0 => flow.push_folded(text),
+            MarkupEvent::Open("br", _) => flow.push(" "),
+            MarkupEvent::Open(name, _) if is_block(name) => {
                 flow.end_block(into);
                 flow.heading = is_heading(name);
             }
-            Part::Close(name) if is_block(name) => flow.end_block(into),
+            MarkupEvent::Close(name) if is_block(name) => flow.end_block(into),
             _ => {}
         }
         !into.is_full()

@@ -6,7 +6,7 @@ use crate::manual;
 
 /// A format that is read in a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Format {
+pub enum DocumentFormat {
     /// Portable Document Format (ISO 32000).
     Pdf,
     /// Word processing, Office Open XML (ECMA-376).
@@ -37,7 +37,7 @@ pub enum Format {
     GzipHtml,
 }
 
-impl Format {
+impl DocumentFormat {
     /// The format that a file's name promises.
     pub fn from_name(name: &str) -> Option<Self> {
         let (stem, ending) = name.rsplit_once('.')?;
@@ -77,16 +77,16 @@ impl Format {
 }
 
 /// Archives in gzip are no texts.
-fn gzip_format(stem: &str) -> Option<Format> {
+fn gzip_format(stem: &str) -> Option<DocumentFormat> {
     let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_one_of = |list: &[&str]| list.iter().any(|one| ending.eq_ignore_ascii_case(one));
     if is_one_of(&["tar", "cpio", "img", "iso", "vmdk", "qcow2", "raw", "bin"]) {
         return None;
     }
     Some(if is_one_of(&["html", "htm", "xhtml"]) {
-        Format::GzipHtml
+        DocumentFormat::GzipHtml
     } else {
-        Format::Gzip
+        DocumentFormat::Gzip
     })
 }
 
@@ -96,17 +96,35 @@ mod tests {
 
     #[test]
     fn endings() {
-        assert_eq!(Format::from_name("a/b/Paper.PDF"), Some(Format::Pdf));
-        assert_eq!(Format::from_name("mail.eml"), Some(Format::Mail));
-        assert_eq!(Format::from_name("x.md"), None);
-        assert_eq!(Format::from_name("pdf"), None);
-        assert_eq!(Format::from_name("man8/chroot.8.gz"), Some(Format::Gzip));
-        assert_eq!(Format::from_name("a.html.gz"), Some(Format::GzipHtml));
-        assert_eq!(Format::from_name("a.tar.gz"), None);
+        assert_eq!(
+            DocumentFormat::from_name("a/b/Paper.PDF"),
+            Some(DocumentFormat::Pdf)
+        );
+        assert_eq!(
+            DocumentFormat::from_name("mail.eml"),
+            Some(DocumentFormat::Mail)
+        );
+        assert_eq!(DocumentFormat::from_name("x.md"), None);
+        assert_eq!(DocumentFormat::from_name("pdf"), None);
+        assert_eq!(
+            DocumentFormat::from_name("man8/chroot.8.gz"),
+            Some(DocumentFormat::Gzip)
+        );
+        assert_eq!(
+            DocumentFormat::from_name("a.html.gz"),
+            Some(DocumentFormat::GzipHtml)
+        );
+        assert_eq!(DocumentFormat::from_name("a.tar.gz"), None);
         let page = b".TH LS 1\n.SH NAME\n";
-        assert_eq!(Format::detect("man1/ls.1", page), Some(Format::Manual));
-        assert_eq!(Format::detect("man1/ls.1ssl", page), Some(Format::Manual));
-        assert_eq!(Format::detect("log.1", b"12:00 started"), None);
-        assert_eq!(Format::detect("10.1000/17.md", page), None);
+        assert_eq!(
+            DocumentFormat::detect("man1/ls.1", page),
+            Some(DocumentFormat::Manual)
+        );
+        assert_eq!(
+            DocumentFormat::detect("man1/ls.1ssl", page),
+            Some(DocumentFormat::Manual)
+        );
+        assert_eq!(DocumentFormat::detect("log.1", b"12:00 started"), None);
+        assert_eq!(DocumentFormat::detect("10.1000/17.md", page), None);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 use crate::{manual, pdf, soup};
 
 /// Unpacked bytes below which the ratio does not matter.
@@ -13,27 +13,31 @@ const SMALL: u64 = 1 << 20;
 /// Bytes at the beginning in which a text has no zero.
 const HEAD: usize = 8 << 10;
 
-pub(crate) fn read(bytes: &[u8], is_page: bool, limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    is_page: bool,
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let by_ratio = (bytes.len() as u64).saturating_mul(limits.ratio);
     let most = by_ratio.max(SMALL).min(limits.unpacked);
     let mut inside = Vec::new();
     let unpacked = MultiGzDecoder::new(bytes)
         .take(most + 1)
         .read_to_end(&mut inside);
-    unpacked.map_err(|error| Refusal::Malformed(format!("gzip: {error}")))?;
+    unpacked.map_err(|error| DocumentRefusal::Malformed(format!("gzip: {error}")))?;
     if inside.len() as u64 > most {
-        return Err(Refusal::Bomb(format!("more than {most} bytes")));
+        return Err(DocumentRefusal::Bomb(format!("more than {most} bytes")));
     }
     if inside.starts_with(b"%PDF-") {
         return pdf::read(&inside, limits);
     }
     if inside[..inside.len().min(HEAD)].contains(&0) {
-        return Err(Refusal::NotText);
+        return Err(DocumentRefusal::NotText);
     }
     if manual::is_page(&inside) {
         return manual::read(&inside, limits);
     }
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     let text = match String::from_utf8(inside) {
         Ok(text) => text,
         Err(error) => error

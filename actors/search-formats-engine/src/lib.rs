@@ -10,14 +10,14 @@
 //! # What always holds
 //!
 //! - **Parsers run elsewhere.** A parser that panics, loops, overflows its stack or asks for all
-//!   memory costs one file: its process has a memory limit, each file a time limit ([`Limits`]),
-//!   and both answer as a [`Refusal`].
+//!   memory costs one file: its process has a memory limit, each file a time limit
+//!   ([`DocumentLimits`]), and both answer as a [`DocumentRefusal`].
 //! - **Bombs are cut.** Compressed parts are counted while they are unpacked: size, ratio, number
 //!   and depth are bounded.
 //! - **Nothing is followed.** No entity, link, image, macro or attachment leads to another file or
 //!   address.
-//! - **The bytes decide nothing.** The caller names the format ([`Format::from_name`] knows the
-//!   usual endings).
+//! - **The bytes decide nothing.** The caller names the format ([`DocumentFormat::from_name`] knows
+//!   the usual endings).
 
 mod archive;
 mod child;
@@ -37,7 +37,7 @@ mod sheets;
 mod soup;
 mod text;
 
-pub use child::{Program, Readers, serve, serve_if_asked};
-pub use format::Format;
+pub use child::{ReaderPool, ReaderProgram, serve, serve_if_asked};
+pub use format::DocumentFormat;
 pub use parse::read;
-pub use text::{Limits, Refusal, Text};
+pub use text::{DocumentLimits, DocumentRefusal, ExtractedText};

@@ -4,7 +4,7 @@
 use mail_parser::{Address, Message, MessageParser, MimeHeaders, PartType};
 
 use crate::soup;
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
 /// Mails in mails that are read.
 const MAX_DEPTH: usize = 4;
@@ -15,11 +15,14 @@ const TEXTS: [&str; 14] = [
     "yml",
 ];
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
-    let mut into = Collector::new(limits);
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
+    let mut into = TextCollector::new(limits);
     let message = MessageParser::default().parse(bytes);
     let message =
-        message.ok_or_else(|| Refusal::Malformed("it has no header fields".to_owned()))?;
+        message.ok_or_else(|| DocumentRefusal::Malformed("it has no header fields".to_owned()))?;
     into.title(message.subject().unwrap_or_default());
     if let Some(date) = message.date() {
         into.written(date.to_timestamp());
@@ -29,8 +32,11 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 }
 
 /// The messages of a mailbox, each begun by a line `From …` (RFC 4155) after an empty one.
-pub(crate) fn read_many(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
-    let mut into = Collector::new(limits);
+pub(crate) fn read_many(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
+    let mut into = TextCollector::new(limits);
     for part in messages(bytes).take(limits.parts) {
         let Some(message) = MessageParser::default().parse(part) else {
             continue;
@@ -45,7 +51,7 @@ pub(crate) fn read_many(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> 
 }
 
 /// Adds a message, and those that are attached to it `depth` deep.
-fn add(message: &Message<'_>, depth: usize, into: &mut Collector) {
+fn add(message: &Message<'_>, depth: usize, into: &mut TextCollector) {
     for (name, people) in [
         ("From", message.from()),
         ("To", message.to()),

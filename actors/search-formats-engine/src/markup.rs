@@ -4,13 +4,13 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use crate::text::Refusal;
+use crate::text::DocumentRefusal;
 
 /// Elements that may be open at once.
 const MAX_DEPTH: usize = 256;
 
 /// What a reader of a format is told.
-pub(crate) enum Part<'a> {
+pub(crate) enum MarkupEvent<'a> {
     /// An element begins; its local name.
     Open(&'a str, &'a BytesStart<'a>),
     /// An element ends.
@@ -22,8 +22,8 @@ pub(crate) enum Part<'a> {
 /// Calls `take` for each part of `xml`, until it says to stop (`false`).
 pub(crate) fn for_each_part(
     xml: &[u8],
-    mut take: impl FnMut(Part<'_>) -> bool,
-) -> Result<(), Refusal> {
+    mut take: impl FnMut(MarkupEvent<'_>) -> bool,
+) -> Result<(), DocumentRefusal> {
     let text = String::from_utf8_lossy(xml);
     let mut reader = Reader::from_str(&text);
     // Books are often HTML that calls itself XML.
@@ -33,30 +33,30 @@ pub(crate) fn for_each_part(
     loop {
         let event = reader.read_event();
         let event = event.map_err(|error| {
-            Refusal::Malformed(format!("XML at byte {}: {error}", reader.error_position()))
+            DocumentRefusal::Malformed(format!("XML at byte {}: {error}", reader.error_position()))
         })?;
         let goes_on = match &event {
             Event::Start(start) => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    return Err(Refusal::Bomb(format!(
+                    return Err(DocumentRefusal::Bomb(format!(
                         "more than {MAX_DEPTH} elements inside each other"
                     )));
                 }
-                take(Part::Open(start.local_name().as_ref(), start))
+                take(MarkupEvent::Open(start.local_name().as_ref(), start))
             }
             Event::Empty(start) => {
                 let name = start.local_name();
                 let name = name.as_ref();
-                take(Part::Open(name, start)) && take(Part::Close(name))
+                take(MarkupEvent::Open(name, start)) && take(MarkupEvent::Close(name))
             }
             Event::End(end) => {
                 depth = depth.saturating_sub(1);
-                take(Part::Close(end.local_name().as_ref()))
+                take(MarkupEvent::Close(end.local_name().as_ref()))
             }
-            Event::Text(text) => take(Part::Text(text)),
-            Event::CData(text) => take(Part::Text(text)),
-            Event::GeneralRef(name) => take(Part::Text(&resolve(name))),
+            Event::Text(text) => take(MarkupEvent::Text(text)),
+            Event::CData(text) => take(MarkupEvent::Text(text)),
+            Event::GeneralRef(name) => take(MarkupEvent::Text(&resolve(name))),
             Event::Eof => return Ok(()),
             // A document type could define entities; they stay undefined.
             Event::Decl(_) | Event::DocType(_) | Event::PI(_) | Event::Comment(_) => true,
@@ -81,12 +81,12 @@ pub(crate) fn texts_of(xml: &[u8], wanted: &str, most: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let read = for_each_part(xml, |part| {
         match part {
-            Part::Open(name, _) if name == wanted => {
+            MarkupEvent::Open(name, _) if name == wanted => {
                 inside = true;
                 found.push(String::new());
             }
-            Part::Close(name) if name == wanted => inside = false,
-            Part::Text(text) if inside => found
+            MarkupEvent::Close(name) if name == wanted => inside = false,
+            MarkupEvent::Text(text) if inside => found
                 .iter_mut()
                 .last()
                 .into_iter()
@@ -106,9 +106,9 @@ pub(crate) fn text_of(xml: &[u8], wanted: &str) -> Option<String> {
     let mut found = String::new();
     let read = for_each_part(xml, |part| {
         match part {
-            Part::Open(name, _) if name == wanted => inside = true,
-            Part::Text(text) if inside => found.push_str(text),
-            Part::Close(name) if name == wanted => return false,
+            MarkupEvent::Open(name, _) if name == wanted => inside = true,
+            MarkupEvent::Text(text) if inside => found.push_str(text),
+            MarkupEvent::Close(name) if name == wanted => return false,
             _ => {}
         }
         true
@@ -124,13 +124,13 @@ fn resolve(name: &BytesRef<'_>) -> String {
 
 /// Gathers flowing text into headings and paragraphs.
 #[derive(Default)]
-pub(crate) struct Flow {
+pub(crate) struct TextFlow {
     line: String,
     /// The open block is a heading.
     pub(crate) heading: bool,
 }
 
-impl Flow {
+impl TextFlow {
     pub(crate) fn push(&mut self, text: &str) {
         self.line.push_str(text);
     }
@@ -151,7 +151,7 @@ impl Flow {
     }
 
     /// Ends the open block.
-    pub(crate) fn end_block(&mut self, into: &mut crate::text::Collector) {
+    pub(crate) fn end_block(&mut self, into: &mut crate::text::TextCollector) {
         if self.heading {
             into.heading(&self.line);
         } else {

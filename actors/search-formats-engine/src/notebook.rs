@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
 /// Format 4 (the one in use since 2015); unknown fields are of no interest.
 #[derive(Deserialize)]
@@ -69,10 +69,13 @@ impl Lines {
 /// Characters kept of each printed output: tables and logs are long and say little.
 const OUTPUT_CHARS: usize = 2000;
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
-    let notebook: Notebook =
-        serde_json::from_slice(bytes).map_err(|error| Refusal::Malformed(error.to_string()))?;
-    let mut into = Collector::new(limits);
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
+    let notebook: Notebook = serde_json::from_slice(bytes)
+        .map_err(|error| DocumentRefusal::Malformed(error.to_string()))?;
+    let mut into = TextCollector::new(limits);
     into.title(&notebook.metadata.title);
     for cell in notebook.cells.iter().take(limits.parts) {
         let source = cell.source.joined();
@@ -92,7 +95,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 }
 
 /// Headings are lines that begin with `#`, outside of fences.
-fn markdown(source: &str, into: &mut Collector) {
+fn markdown(source: &str, into: &mut TextCollector) {
     let mut fenced = false;
     for line in source.lines() {
         if line.trim_start().starts_with("```") {

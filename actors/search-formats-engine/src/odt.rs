@@ -1,34 +1,37 @@
 //! ODT: paragraphs and headings of the text, title and keywords.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, for_each_part, text_of};
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::markup::{MarkupEvent, TextFlow, for_each_part, text_of};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let mut archive = Archive::open(bytes, limits)?;
     if let Some(manifest) = archive.part("META-INF/manifest.xml")?
         && text_of(&manifest, "encryption-data").is_some()
     {
-        return Err(Refusal::Encrypted);
+        return Err(DocumentRefusal::Encrypted);
     }
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     if let Some(meta) = archive.part("meta.xml")? {
         into.title(&text_of(&meta, "title").unwrap_or_default());
         keywords(&meta, &mut into);
     }
     let content = archive.demand("content.xml")?;
-    let mut flow = Flow::default();
+    let mut flow = TextFlow::default();
     let mut open = 0_usize;
     for_each_part(&content, |part| {
         match part {
-            Part::Open("p", _) => open += 1,
-            Part::Open("h", _) => {
+            MarkupEvent::Open("p", _) => open += 1,
+            MarkupEvent::Open("h", _) => {
                 open += 1;
                 flow.heading = true;
             }
-            Part::Text(text) if open > 0 => flow.push_folded(text),
-            Part::Open("tab" | "s" | "line-break", _) if open > 0 => flow.push(" "),
-            Part::Close("p" | "h") => {
+            MarkupEvent::Text(text) if open > 0 => flow.push_folded(text),
+            MarkupEvent::Open("tab" | "s" | "line-break", _) if open > 0 => flow.push(" "),
+            MarkupEvent::Close("p" | "h") => {
                 open = open.saturating_sub(1);
                 flow.end_block(&mut into);
             }
@@ -39,14 +42,14 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     into.finish()
 }
 
-fn keywords(meta: &[u8], into: &mut Collector) {
+fn keywords(meta: &[u8], into: &mut TextCollector) {
     let mut inside = false;
     // What could be read before a fault stays.
     let _ = for_each_part(meta, |part| {
         match part {
-            Part::Open("keyword", _) => inside = true,
-            Part::Close("keyword") => inside = false,
-            Part::Text(text) if inside => into.tags(text),
+            MarkupEvent::Open("keyword", _) => inside = true,
+            MarkupEvent::Close("keyword") => inside = false,
+            MarkupEvent::Text(text) if inside => into.tags(text),
             _ => {}
         }
         true

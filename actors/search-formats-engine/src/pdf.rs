@@ -2,24 +2,27 @@
 
 use pdf_extract::{Document, Object};
 
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let document =
-        Document::load_mem(bytes).map_err(|error| Refusal::Malformed(error.to_string()))?;
+        Document::load_mem(bytes).map_err(|error| DocumentRefusal::Malformed(error.to_string()))?;
     if document.is_encrypted() {
-        return Err(Refusal::Encrypted);
+        return Err(DocumentRefusal::Encrypted);
     }
     let pages = document.get_pages().len();
     if pages > limits.parts {
-        return Err(Refusal::Bomb(format!("it has {pages} pages")));
+        return Err(DocumentRefusal::Bomb(format!("it has {pages} pages")));
     }
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     into.title(&information(&document, b"Title"));
     into.tags(&information(&document, b"Keywords"));
     drop(document);
     let pages = pdf_extract::extract_text_from_mem_by_pages(bytes);
-    let pages = pages.map_err(|error| Refusal::Malformed(error.to_string()))?;
+    let pages = pages.map_err(|error| DocumentRefusal::Malformed(error.to_string()))?;
     for page in pages {
         for paragraph in page.split("\n\n") {
             into.paragraph(&joined(paragraph));

@@ -2,7 +2,7 @@
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
 /// Groups that may be open at once.
 const MAX_DEPTH: usize = 256;
@@ -72,16 +72,21 @@ struct Reader<'a> {
     passes: usize,
 }
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     if !bytes.trim_ascii_start().starts_with(b"{\\rtf") {
-        return Err(Refusal::Malformed("it does not begin as RTF".to_owned()));
+        return Err(DocumentRefusal::Malformed(
+            "it does not begin as RTF".to_owned(),
+        ));
     }
     let group = Group {
         target: Target::Body,
         fallback: 1,
         is_info: false,
     };
-    let mut into = Collector::new(limits);
+    let mut into = TextCollector::new(limits);
     let mut reader = Reader {
         rest: bytes,
         groups: Vec::new(),
@@ -103,7 +108,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 
 impl Reader<'_> {
     /// Reads the next sign; false at the end.
-    fn step(&mut self, into: &mut Collector) -> Result<bool, Refusal> {
+    fn step(&mut self, into: &mut TextCollector) -> Result<bool, DocumentRefusal> {
         let Some((&byte, rest)) = self.rest.split_first() else {
             return Ok(false);
         };
@@ -111,7 +116,7 @@ impl Reader<'_> {
         match byte {
             b'{' => {
                 if self.groups.len() >= MAX_DEPTH {
-                    return Err(Refusal::Bomb(format!(
+                    return Err(DocumentRefusal::Bomb(format!(
                         "more than {MAX_DEPTH} groups inside each other"
                     )));
                 }
@@ -136,7 +141,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn control(&mut self, into: &mut Collector) {
+    fn control(&mut self, into: &mut TextCollector) {
         let Some((&first, rest)) = self.rest.split_first() else {
             return;
         };
@@ -163,7 +168,7 @@ impl Reader<'_> {
         self.word(word, number, into);
     }
 
-    fn symbol(&mut self, symbol: u8, into: &mut Collector) {
+    fn symbol(&mut self, symbol: u8, into: &mut TextCollector) {
         match symbol {
             b'\'' => {
                 let Some((hex, rest)) = self.rest.split_at_checked(2) else {
@@ -185,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &str, number: Option<i64>, into: &mut Collector) {
+    fn word(&mut self, word: &str, number: Option<i64>, into: &mut TextCollector) {
         match word {
             "par" | "line" | "row" | "sect" | "page" => self.end_line(into),
             "tab" | "cell" => self.char('\t'),
@@ -286,7 +291,7 @@ impl Reader<'_> {
         }
     }
 
-    fn end_line(&mut self, into: &mut Collector) {
+    fn end_line(&mut self, into: &mut TextCollector) {
         self.flush();
         if self.group.target == Target::Body {
             into.paragraph(&std::mem::take(&mut self.line));
@@ -298,8 +303,8 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn text(rtf: &str) -> Text {
-        read(rtf.as_bytes(), &Limits::default()).expect("RTF")
+    fn text(rtf: &str) -> ExtractedText {
+        read(rtf.as_bytes(), &DocumentLimits::default()).expect("RTF")
     }
 
     #[test]
@@ -317,14 +322,17 @@ mod tests {
 
     #[test]
     fn i16_rtf_that_is_none_or_nests_too_deep_is_refused() {
-        let limits = Limits::default();
+        let limits = DocumentLimits::default();
         assert!(read(b"plain", &limits).is_err());
         let deep = format!("{{\\rtf1 {}", "{".repeat(1_000));
         assert!(matches!(
             read(deep.as_bytes(), &limits),
-            Err(Refusal::Bomb(_))
+            Err(DocumentRefusal::Bomb(_))
         ));
-        assert_eq!(read(b"{\\rtf1\\bin99999 x}", &limits), Err(Refusal::NoText));
+        assert_eq!(
+            read(b"{\\rtf1\\bin99999 x}", &limits),
+            Err(DocumentRefusal::NoText)
+        );
         for cut in ["{\\rtf1 a\\", "{\\rtf1 a\\'", "{\\rtf1 a\\u", "{\\rtf1 a{"] {
             assert_eq!(text(cut).body, "a\n");
         }

@@ -2,8 +2,8 @@
 //! of a slide; sheets are headings.
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, for_each_part, text_of};
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::markup::{MarkupEvent, TextFlow, attribute, for_each_part, text_of};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector};
 
 /// Numbers of parts that may be missing in a row: what was deleted leaves a gap.
 const MAX_GAP: usize = 16;
@@ -11,14 +11,17 @@ const MAX_GAP: usize = 16;
 /// Shared texts of a workbook that are kept.
 const MAX_SHARED: usize = 1 << 20;
 
-pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn xlsx(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let mut archive = Archive::open(bytes, limits)?;
     let mut into = with_properties(&mut archive, limits)?;
     // Without it sheets have no names.
     let workbook = archive.part("xl/workbook.xml")?.unwrap_or_default();
     let mut names = Vec::new();
     for_each_part(&workbook, |part| {
-        if let Part::Open("sheet", start) = part {
+        if let MarkupEvent::Open("sheet", start) = part {
             names.extend(attribute(start, "name"));
         }
         names.len() < limits.parts
@@ -36,7 +39,10 @@ pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     into.finish()
 }
 
-pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn pptx(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     let mut archive = Archive::open(bytes, limits)?;
     let mut into = with_properties(&mut archive, limits)?;
     for_each_numbered(&mut archive, "ppt/slides/slide", limits, |xml| {
@@ -47,8 +53,11 @@ pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 }
 
 /// What the archive says of itself.
-fn with_properties(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collector, Refusal> {
-    let mut into = Collector::new(limits);
+fn with_properties(
+    archive: &mut Archive<'_>,
+    limits: &DocumentLimits,
+) -> Result<TextCollector, DocumentRefusal> {
+    let mut into = TextCollector::new(limits);
     if let Some(core) = archive.part("docProps/core.xml")? {
         into.title(&text_of(&core, "title").unwrap_or_default());
         into.tags(&text_of(&core, "keywords").unwrap_or_default());
@@ -60,9 +69,9 @@ fn with_properties(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collect
 fn for_each_numbered(
     archive: &mut Archive<'_>,
     path: &str,
-    limits: &Limits,
-    mut take: impl FnMut(&[u8]) -> Result<bool, Refusal>,
-) -> Result<(), Refusal> {
+    limits: &DocumentLimits,
+    mut take: impl FnMut(&[u8]) -> Result<bool, DocumentRefusal>,
+) -> Result<(), DocumentRefusal> {
     let mut missing = 0;
     for number in 1..=limits.parts {
         match archive.part(&format!("{path}{number}.xml"))? {
@@ -82,19 +91,19 @@ fn for_each_numbered(
 }
 
 /// The texts that cells refer to by number.
-fn shared_texts(xml: &[u8]) -> Result<Vec<String>, Refusal> {
+fn shared_texts(xml: &[u8]) -> Result<Vec<String>, DocumentRefusal> {
     let mut texts = Vec::new();
     let mut text = String::new();
     let (mut in_text, mut in_reading) = (false, false);
     for_each_part(xml, |part| {
         match part {
             // How Japanese is read is no part of it.
-            Part::Open("rPh", _) => in_reading = true,
-            Part::Close("rPh") => in_reading = false,
-            Part::Open("t", _) => in_text = true,
-            Part::Close("t") => in_text = false,
-            Part::Text(more) if in_text && !in_reading => text.push_str(more),
-            Part::Close("si") => texts.push(std::mem::take(&mut text)),
+            MarkupEvent::Open("rPh", _) => in_reading = true,
+            MarkupEvent::Close("rPh") => in_reading = false,
+            MarkupEvent::Open("t", _) => in_text = true,
+            MarkupEvent::Close("t") => in_text = false,
+            MarkupEvent::Text(more) if in_text && !in_reading => text.push_str(more),
+            MarkupEvent::Close("si") => texts.push(std::mem::take(&mut text)),
             _ => {}
         }
         texts.len() < MAX_SHARED
@@ -102,19 +111,19 @@ fn shared_texts(xml: &[u8]) -> Result<Vec<String>, Refusal> {
     Ok(texts)
 }
 
-fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refusal> {
+fn rows(xml: &[u8], shared: &[String], into: &mut TextCollector) -> Result<(), DocumentRefusal> {
     let mut row = String::new();
     let (mut value, mut in_value, mut is_shared) = (String::new(), false, false);
     for_each_part(xml, |part| {
         match part {
-            Part::Open("c", start) => {
+            MarkupEvent::Open("c", start) => {
                 is_shared = attribute(start, "t").is_some_and(|kind| kind == "s");
                 value.clear();
             }
-            Part::Open("v" | "t", _) => in_value = true,
-            Part::Close("v" | "t") => in_value = false,
-            Part::Text(text) if in_value => value.push_str(text),
-            Part::Close("c") => {
+            MarkupEvent::Open("v" | "t", _) => in_value = true,
+            MarkupEvent::Close("v" | "t") => in_value = false,
+            MarkupEvent::Text(text) if in_value => value.push_str(text),
+            MarkupEvent::Close("c") => {
                 let number = value.trim().parse().ok().filter(|_| is_shared);
                 let text = match number {
                     Some(number) => shared.get::<usize>(number).map_or("", String::as_str),
@@ -127,7 +136,7 @@ fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refus
                     row.push_str(text.trim());
                 }
             }
-            Part::Close("row") => {
+            MarkupEvent::Close("row") => {
                 into.paragraph(&row);
                 row.clear();
             }
@@ -137,21 +146,21 @@ fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refus
     })
 }
 
-fn slide(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
-    let mut flow = Flow::default();
+fn slide(xml: &[u8], into: &mut TextCollector) -> Result<(), DocumentRefusal> {
+    let mut flow = TextFlow::default();
     let (mut in_text, mut is_title) = (false, false);
     for_each_part(xml, |part| {
         match part {
-            Part::Open("t", _) => in_text = true,
-            Part::Close("t") => in_text = false,
-            Part::Text(text) if in_text => flow.push(text),
-            Part::Open("br" | "tab", _) => flow.push(" "),
-            Part::Open("ph", start) => {
+            MarkupEvent::Open("t", _) => in_text = true,
+            MarkupEvent::Close("t") => in_text = false,
+            MarkupEvent::Text(text) if in_text => flow.push(text),
+            MarkupEvent::Open("br" | "tab", _) => flow.push(" "),
+            MarkupEvent::Open("ph", start) => {
                 let kind = attribute(start, "type").unwrap_or_default();
                 is_title = kind == "title" || kind == "ctrTitle";
             }
-            Part::Close("sp") => is_title = false,
-            Part::Close("p") => {
+            MarkupEvent::Close("sp") => is_title = false,
+            MarkupEvent::Close("p") => {
                 flow.heading = is_title;
                 flow.end_block(into);
             }

@@ -1,8 +1,8 @@
 //! HTML as mail has it: tags that nobody closes, attributes without quotes, tables for layout. What
 //! stands in cells and blocks of their own are words of their own.
 
-use crate::markup::Flow;
-use crate::text::Collector;
+use crate::markup::TextFlow;
+use crate::text::TextCollector;
 
 /// Elements whose content is no text.
 const HIDDEN: [&str; 6] = ["script", "style", "title", "template", "svg", "noscript"];
@@ -51,8 +51,8 @@ const BLOCKS: [&str; 36] = [
 const CELLS: [&str; 5] = ["td", "th", "img", "option", "button"];
 
 /// The text of a page.
-pub(crate) fn read(page: &str, into: &mut Collector) {
-    let mut flow = Flow::default();
+pub(crate) fn read(page: &str, into: &mut TextCollector) {
+    let mut flow = TextFlow::default();
     let mut rest = page;
     while !into.is_full() {
         let Some(at) = rest.find('<') else {
@@ -66,7 +66,7 @@ pub(crate) fn read(page: &str, into: &mut Collector) {
 }
 
 /// What follows the tag or comment that `rest` begins with.
-fn after_markup<'p>(rest: &'p str, flow: &mut Flow, into: &mut Collector) -> &'p str {
+fn after_markup<'p>(rest: &'p str, flow: &mut TextFlow, into: &mut TextCollector) -> &'p str {
     if let Some(comment) = rest.strip_prefix("<!--") {
         return comment.split_once("-->").map_or("", |(_, behind)| behind);
     }
@@ -138,7 +138,7 @@ fn after_element<'p>(rest: &'p str, name: &str) -> &'p str {
 }
 
 /// Adds text; white space, line ends and what is not to be broken become one blank.
-fn push(flow: &mut Flow, raw: &str) {
+fn push(flow: &mut TextFlow, raw: &str) {
     let text = html_escape::decode_html_entities(raw);
     for (at, word) in text.split(char::is_whitespace).enumerate() {
         if at > 0 {
@@ -151,10 +151,10 @@ fn push(flow: &mut Flow, raw: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Limits;
+    use crate::text::DocumentLimits;
 
     fn text(page: &str) -> String {
-        let mut into = Collector::new(&Limits::default());
+        let mut into = TextCollector::new(&DocumentLimits::default());
         read(page, &mut into);
         into.finish().map(|text| text.body).unwrap_or_default()
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The readable content of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
+pub struct ExtractedText {
     /// Empty where the document names none.
     pub title: String,
     /// In reading order.
@@ -21,7 +21,7 @@ pub struct Text {
 
 /// What reading one document may take.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// Bytes of text; the rest of a longer document is left out.
     pub text: usize,
     /// Bytes that the parts of an archive may have when unpacked, together.
@@ -36,7 +36,7 @@ pub struct Limits {
     pub memory: u64,
 }
 
-impl Default for Limits {
+impl Default for DocumentLimits {
     /// 8 MiB of text, 128 MiB unpacked, 200 times, 10,000 parts, 20 s, 1 GiB.
     fn default() -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Default for Limits {
 
 /// Why a document is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum DocumentRefusal {
     /// It is not what its name says, or damaged.
     #[error("it is damaged or not of its format: {0}")]
     Malformed(String),
@@ -85,15 +85,15 @@ pub enum Refusal {
 
 /// Collects text up to a limit.
 #[derive(Debug)]
-pub(crate) struct Collector {
-    text: Text,
+pub(crate) struct TextCollector {
+    text: ExtractedText,
     limit: usize,
 }
 
-impl Collector {
-    pub(crate) fn new(limits: &Limits) -> Self {
+impl TextCollector {
+    pub(crate) fn new(limits: &DocumentLimits) -> Self {
         Self {
-            text: Text::default(),
+            text: ExtractedText::default(),
             limit: limits.text,
         }
     }
@@ -157,9 +157,9 @@ impl Collector {
     }
 
     /// The text, when there is any.
-    pub(crate) fn finish(self) -> Result<Text, Refusal> {
+    pub(crate) fn finish(self) -> Result<ExtractedText, DocumentRefusal> {
         if self.text.body.trim().is_empty() {
-            return Err(Refusal::NoText);
+            return Err(DocumentRefusal::NoText);
         }
         Ok(self.text)
     }

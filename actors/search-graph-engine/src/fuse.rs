@@ -20,7 +20,7 @@ pub fn paraphrase_score(cosine: f32) -> f32 {
 
 /// A document to rank.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate<'k> {
+pub struct FusionCandidate<'k> {
     /// Identity, which decides between equal scores.
     pub key: &'k str,
     /// Lexical score (BM25F), 0 where no word matches.
@@ -36,7 +36,7 @@ pub struct Candidate<'k> {
     pub weights: VectorWeights,
 }
 
-impl Candidate<'_> {
+impl FusionCandidate<'_> {
     /// What of the score of its words is said otherwise.
     fn other_fraction(&self) -> f32 {
         let all = self.lexical + self.otherwise;
@@ -93,13 +93,13 @@ struct Scores {
     model: Option<f32>,
 }
 
-fn scores(candidates: &[Candidate<'_>]) -> Vec<Scores> {
+fn scores(candidates: &[FusionCandidate<'_>]) -> Vec<Scores> {
     let highest = candidates
         .iter()
         .fold(0.0f32, |high, c| high.max(c.lexical + c.otherwise));
     let learnt = Range::from_cosines(candidates.iter().filter_map(|c| c.learnt));
     let model = Range::from_cosines(candidates.iter().filter_map(|c| c.model));
-    let of = |candidate: &Candidate<'_>| Scores {
+    let of = |candidate: &FusionCandidate<'_>| Scores {
         lexical: if highest > 0.0 {
             (candidate.lexical + candidate.otherwise) / highest
         } else {
@@ -133,7 +133,7 @@ fn trust(scores: &[Scores]) -> f32 {
 /// about its lexical score have on average: as a whole share of words it would come before them.
 /// Where no candidate has any, the lexical score decides alone.
 #[must_use]
-pub fn fuse(candidates: &[Candidate<'_>]) -> Vec<FusedCandidate> {
+pub fn fuse(candidates: &[FusionCandidate<'_>]) -> Vec<FusedCandidate> {
     let scores = scores(candidates);
     let trust = trust(&scores);
     let scored = candidates.iter().zip(&scores).enumerate();
@@ -202,7 +202,7 @@ fn with_usual_part(
     }
 }
 
-fn order(a: &FusedCandidate, b: &FusedCandidate, candidates: &[Candidate<'_>]) -> Ordering {
+fn order(a: &FusedCandidate, b: &FusedCandidate, candidates: &[FusionCandidate<'_>]) -> Ordering {
     let by_key = || candidates[a.candidate].key.cmp(candidates[b.candidate].key);
     b.score.total_cmp(&a.score).then_with(by_key)
 }

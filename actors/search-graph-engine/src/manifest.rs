@@ -32,7 +32,7 @@ pub struct VersionRows(Column);
 
 /// What a manifest says.
 #[derive(Debug)]
-pub struct Manifest {
+pub struct GraphManifest {
     /// A hash of the thesaurus with which the documents were read.
     pub thesaurus: [u8; 32],
     /// The documents.
@@ -104,7 +104,7 @@ impl VersionRows {
     }
 }
 
-impl Manifest {
+impl GraphManifest {
     /// Writes a manifest; the versions are in the order of the keys' hashes, one for each key.
     ///
     /// # Errors
@@ -183,9 +183,9 @@ mod tests {
             let path = folder.path().join("manifest");
             let heap = VersionRows::from_versions(versions.iter().rev().map(|(key, content)| (*key, *content)));
             let mut bytes = Vec::new();
-            Manifest::write(heap.iter(), &[7; 32], &mut bytes).expect("memory");
+            GraphManifest::write(heap.iter(), &[7; 32], &mut bytes).expect("memory");
             std::fs::write(&path, &bytes).expect("written");
-            let kept = Manifest::open(&path).expect("reads").expect("is whole");
+            let kept = GraphManifest::open(&path).expect("reads").expect("is whole");
             prop_assert_eq!(kept.thesaurus, [7; 32]);
             prop_assert_eq!(kept.rows.heap_bytes(), 0);
             for rows in [&heap, &kept.rows] {
@@ -206,10 +206,10 @@ mod tests {
         let path = folder.path().join("manifest");
         let mut bytes = Vec::new();
         let versions = [(3, [1; 16]), (u64::MAX, [2; 16])];
-        Manifest::write(versions.into_iter(), &[7; 32], &mut bytes).expect("memory");
+        GraphManifest::write(versions.into_iter(), &[7; 32], &mut bytes).expect("memory");
         let opens = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("written");
-            Manifest::open(&path).expect("reads").is_some()
+            GraphManifest::open(&path).expect("reads").is_some()
         };
         assert!(opens(&bytes));
         for at in 0..bytes.len() {

@@ -6,10 +6,12 @@ use search_graph_engine::graph::{
     ConceptGraph, ConceptKind, DocumentFacts, EdgeKind, Extractor, GraphIndex,
 };
 use search_graph_engine::suggest::{Suggester, SuggesterEntry, SuggestionKind};
-use search_graph_engine::thesaurus::{ConceptId, Entry, Thesaurus, parse_concept_file, parse_json};
+use search_graph_engine::thesaurus::{
+    ConceptId, Thesaurus, ThesaurusEntry, parse_concept_file, parse_json,
+};
 
 fn thesaurus(declared: &[(&str, &[&str])]) -> Thesaurus {
-    let entry = |(name, synonyms): &(&str, &[&str])| Entry {
+    let entry = |(name, synonyms): &(&str, &[&str])| ThesaurusEntry {
         name: (*name).to_owned(),
         synonyms: synonyms.iter().map(|s| (*s).to_owned()).collect(),
         url: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, paraphrase_score};
+use search_graph_engine::fuse::{FusionCandidate, VectorWeights, fuse, paraphrase_score};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SpaceError};
 
@@ -228,10 +228,10 @@ proptest! {
         turn in 0usize..30,
     ) {
         let keys: Vec<String> = (0..scores.len()).map(|number| format!("k{number:02}")).collect();
-        let mut candidates: Vec<Candidate<'_>> = scores
+        let mut candidates: Vec<FusionCandidate<'_>> = scores
             .iter()
             .zip(&keys)
-            .map(|(((lexical, otherwise), learnt, model), key)| Candidate {
+            .map(|(((lexical, otherwise), learnt, model), key)| FusionCandidate {
                 key,
                 lexical: f32::from(*lexical),
                 otherwise: f32::from(*otherwise),
@@ -240,7 +240,7 @@ proptest! {
                 weights: VectorWeights { learnt: 0.3, model: 0.3 },
             })
             .collect();
-        let names = |candidates: &[Candidate<'_>]| -> Vec<(String, f32)> {
+        let names = |candidates: &[FusionCandidate<'_>]| -> Vec<(String, f32)> {
             let fused = fuse(candidates);
             for f in &fused {
                 assert!((0.0..=1.0).contains(&f.score) && f.score == f.lexical_part + f.vector_part);
@@ -268,7 +268,7 @@ fn space_of_words() -> ConceptSpace {
 
 #[test]
 fn without_any_cosine_the_order_is_the_lexical_one() {
-    let candidate = |key, lexical| Candidate {
+    let candidate = |key, lexical| FusionCandidate {
         key,
         lexical,
         otherwise: 0.0,
@@ -293,7 +293,7 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
 fn i16_what_is_said_in_other_words_counts_beside_the_words() {
     assert_eq!([-0.5, 0.0, 0.2].map(paraphrase_score), [0.0; 3]);
     assert!(paraphrase_score(0.6) > paraphrase_score(0.4));
-    let candidate = |key, lexical, otherwise| Candidate {
+    let candidate = |key, lexical, otherwise| FusionCandidate {
         key,
         lexical,
         otherwise,
@@ -324,7 +324,7 @@ fn i16_terms_have_directions_of_their_own_where_they_are_known() {
 
 #[test]
 fn i16_a_source_without_vectors_is_not_ahead_of_one_with_them() {
-    let candidate = |key, lexical, learnt| Candidate {
+    let candidate = |key, lexical, learnt| FusionCandidate {
         key,
         lexical,
         otherwise: 0.0,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A page, task, post, message or resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct SourceItem {
     /// Stable within its source, whatever is edited: a path, an id, a URL.
     pub key: String,
     /// One line; never empty.
@@ -36,14 +36,14 @@ pub struct ItemLink {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParsedItems {
     /// In the source's order.
-    pub items: Vec<Item>,
+    pub items: Vec<SourceItem>,
     /// Those that could not be read.
-    pub skipped: Skipped,
+    pub skipped: SkippedItems,
 }
 
 /// How many items were left out, and why the first one was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedItems {
     /// Number of items.
     pub count: usize,
     /// The first one's reason.
@@ -74,7 +74,7 @@ impl ParsedItems {
     }
 }
 
-impl Skipped {
+impl SkippedItems {
     /// Counts one more.
     pub fn add(&mut self, reason: impl Into<String>) {
         self.count += 1;
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn items_are_made_sound() {
-        let item = |key: &str, title: &str| Item {
+        let item = |key: &str, title: &str| SourceItem {
             key: key.to_owned(),
             title: title.to_owned(),
-            ..Item::default()
+            ..SourceItem::default()
         };
         let parsed = ParsedItems {
             items: vec![item("a\nb", ""), item(" ", "no key"), item("c", "C")],

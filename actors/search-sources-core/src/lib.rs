@@ -12,7 +12,8 @@
 //! be.
 //!
 //! Everything here comes from outside and is data: sizes are bounded by the caller before parsing,
-//! unknown fields are ignored, a missing or wrong one costs that item and is counted ([`Skipped`]).
+//! unknown fields are ignored, a missing or wrong one costs that item and is counted
+//! ([`SkippedItems`]).
 
 mod date;
 pub mod docs;
@@ -22,4 +23,4 @@ pub mod notes;
 pub mod remote;
 pub mod tasks;
 
-pub use item::{Item, ItemLink, ParsedItems, Skipped, SourceDataError};
+pub use item::{ItemLink, ParsedItems, SkippedItems, SourceDataError, SourceItem};

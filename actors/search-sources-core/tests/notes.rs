@@ -1,10 +1,10 @@
 //! Small vaults with the features of the real ones.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use search_sources_core::notes::{Dialect, Vault, logseq_hidden};
-use search_sources_core::{Item, ItemLink};
+use search_sources_core::notes::{NotesApp, Vault, logseq_hidden};
+use search_sources_core::{ItemLink, SourceItem};
 
-fn vault(dialect: Dialect, files: &[(&str, &str)]) -> Vault {
+fn vault(dialect: NotesApp, files: &[(&str, &str)]) -> Vault {
     let mut vault = Vault::default();
     for (path, text) in files {
         vault.insert(dialect.page(path, text));
@@ -12,7 +12,7 @@ fn vault(dialect: Dialect, files: &[(&str, &str)]) -> Vault {
     vault
 }
 
-fn links(item: &Item) -> Vec<(&str, bool)> {
+fn links(item: &SourceItem) -> Vec<(&str, bool)> {
     item.links
         .iter()
         .map(|ItemLink { target, resolved }| (target.as_str(), *resolved))
@@ -28,7 +28,7 @@ fn logseq_pages_blocks_properties_and_journals() {
         "- met about [[rocket ENGINE]]: (({BLOCK}))\n- {{{{embed (({BLOCK}))}}}}\n- {{{{query (task TODO)}}}}\n"
     );
     let vault = vault(
-        Dialect::Logseq,
+        NotesApp::Logseq,
         &[
             ("pages/Project___Engine.md", feature),
             ("journals/2026_11_21.md", &day),
@@ -85,7 +85,7 @@ fn logseq_pages_blocks_properties_and_journals() {
 fn logseq_titles_org_pages_and_hidden_folders() {
     let org = "#+TITLE: Old Page\n#+FILETAGS: :a:b:\n* TODO Top [[Other][the other]]\n:PROPERTIES:\n:ID: 66436d4d-1111-2222-3333-444455556666\n:END:\n** Below https://x.org\n";
     let vault = vault(
-        Dialect::Logseq,
+        NotesApp::Logseq,
         &[
             ("pages/old.org", org),
             ("pages/a%2Fb.md", "title:: Real Title\n\n- x\n"),
@@ -100,9 +100,9 @@ fn logseq_titles_org_pages_and_hidden_folders() {
     let config =
         "{:meta/version 1\n ;; :hidden [\"/commented\"]\n :hidden [\"/archive\" \"/draft.md\"]\n}";
     assert_eq!(logseq_hidden(config), ["archive", "draft.md"]);
-    assert!(Dialect::Logseq.is_note("journals/2026_11_21.md"));
+    assert!(NotesApp::Logseq.is_note("journals/2026_11_21.md"));
     assert!(
-        !Dialect::Logseq.is_note("logseq/bak/x.md") && !Dialect::Logseq.is_note("assets/x.png")
+        !NotesApp::Logseq.is_note("logseq/bak/x.md") && !NotesApp::Logseq.is_note("assets/x.png")
     );
 }
 
@@ -110,7 +110,7 @@ fn logseq_titles_org_pages_and_hidden_folders() {
 fn obsidian_notes_links_and_blocks() {
     let home = "---\naliases: [Start, \"Begin here\"]\ntags: [project, deep/space]\nowner: \"[[Ada Lovelace]]\"\n---\n# Home\nSee [[engine|the engine]] and [[Plans/engine#Fuel]] ^intro\n> [!warning]- Careful now\n> hot\n%% hidden [[Secret]] %%\n![[diagram.png]] #todo\n```\n#not-a-tag\n```\n";
     let vault = vault(
-        Dialect::Obsidian,
+        NotesApp::Obsidian,
         &[
             ("Home.md", home),
             ("Engine.md", "short\n"),
@@ -148,19 +148,19 @@ fn obsidian_notes_links_and_blocks() {
     assert_eq!(links(&day), [("Home.md", true)]);
     assert_eq!(day.tags, ["journal"]);
     assert!(
-        !Dialect::Obsidian.is_note(".obsidian/plugins/x.md")
-            && !Dialect::Obsidian.is_note(".trash/x.md")
+        !NotesApp::Obsidian.is_note(".obsidian/plugins/x.md")
+            && !NotesApp::Obsidian.is_note(".trash/x.md")
     );
 }
 
 #[test]
 fn a_page_that_changes_or_goes_takes_its_names_along() {
     let mut vault = vault(
-        Dialect::Obsidian,
+        NotesApp::Obsidian,
         &[("a.md", "---\naliases: [x]\n---\n"), ("b.md", "[[x]]")],
     );
     assert_eq!(links(&vault.item("b.md").unwrap()), [("a.md", true)]);
-    vault.insert(Dialect::Obsidian.page("a.md", "no alias any more"));
+    vault.insert(NotesApp::Obsidian.page("a.md", "no alias any more"));
     assert_eq!(links(&vault.item("b.md").unwrap()), [("x", false)]);
     vault.remove("a.md");
     assert_eq!(vault.resolve("a"), None);
@@ -182,7 +182,7 @@ fn any_text_is_read_without_a_panic() {
                 .wrapping_add(1_442_695_040_888_963_407);
             text.push_str(pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]);
         }
-        for dialect in [Dialect::Logseq, Dialect::Obsidian] {
+        for dialect in [NotesApp::Logseq, NotesApp::Obsidian] {
             for path in ["pages/a.md", "pages/a.org"] {
                 let mut vault = Vault::default();
                 vault.insert(dialect.page(path, &text));

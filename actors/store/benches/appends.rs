@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use store::{Options, RawBytes, Store, StoreError, Table};
+use store::{RawBytes, Store, StoreError, StoreOptions, Table};
 
 const APPENDS: Table<u64, RawBytes> = Table::new("appends");
 const WRITERS: [u64; 4] = [1, 16, 64, 256];
@@ -73,7 +73,7 @@ fn main() {
                 bare(case, folder.path(), plan.turn);
                 continue;
             };
-            let options = Options::new("bench");
+            let options = StoreOptions::new("bench");
             let store = match case.case.engine {
                 Engine::Postgres => {
                     schemas += 1;

@@ -210,9 +210,9 @@ impl StorageBackend for GatedBackend {
 
 /// Memory that outlives its database, so that a reopened store finds its rows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Memory(Arc<parking_lot::RwLock<Vec<u8>>>);
+pub(crate) struct MemoryBackend(Arc<parking_lot::RwLock<Vec<u8>>>);
 
-impl Memory {
+impl MemoryBackend {
     /// A factory over one fresh blob of memory.
     pub(crate) fn factory() -> BackendFactory {
         let memory = Self::default();
@@ -225,7 +225,7 @@ fn index(at: u64) -> io::Result<usize> {
     usize::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge.into())
 }
 
-impl StorageBackend for Memory {
+impl StorageBackend for MemoryBackend {
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.read().len() as u64)
     }

@@ -25,7 +25,7 @@ pub trait Row: Serialize + DeserializeOwned {
 
 /// Why stored bytes are not a row of the type asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum RowDecodeError {
     /// Fewer bytes than the head has.
     #[error("only {0} bytes")]
     Short(usize),
@@ -64,23 +64,26 @@ pub fn encode_row<V: Row>(row: &V) -> Result<Vec<u8>, String> {
 /// The row that `bytes` are.
 ///
 /// # Errors
-/// See [`Unreadable`]; never panics, whatever the bytes are.
-pub fn decode_row<V: Row>(bytes: &[u8]) -> Result<V, Unreadable> {
+/// See [`RowDecodeError`]; never panics, whatever the bytes are.
+pub fn decode_row<V: Row>(bytes: &[u8]) -> Result<V, RowDecodeError> {
     let body = bytes
         .get(BLOB_END..)
-        .ok_or(Unreadable::Short(bytes.len()))?;
+        .ok_or(RowDecodeError::Short(bytes.len()))?;
     if bytes[2..BLOB_END] != checksum(bytes) {
-        return Err(Unreadable::Checksum);
+        return Err(RowDecodeError::Checksum);
     }
     let found = u16::from_be_bytes([bytes[0], bytes[1]]);
     if found != V::SCHEMA {
         let known = V::SCHEMA;
-        return V::upgrade(found, body).ok_or(Unreadable::Schema { found, known });
+        return V::upgrade(found, body).ok_or(RowDecodeError::Schema { found, known });
     }
     match postcard::take_from_bytes(body) {
         Ok((row, [])) => Ok(row),
-        Ok((_, rest)) => Err(Unreadable::Body(format!("{} bytes left over", rest.len()))),
-        Err(e) => Err(Unreadable::Body(e.to_string())),
+        Ok((_, rest)) => Err(RowDecodeError::Body(format!(
+            "{} bytes left over",
+            rest.len()
+        ))),
+        Err(e) => Err(RowDecodeError::Body(e.to_string())),
     }
 }
 
@@ -177,7 +180,7 @@ mod tests {
         });
         assert_eq!(
             decode_row::<V1>(&v2.unwrap()),
-            Err(Unreadable::Schema { found: 2, known: 1 })
+            Err(RowDecodeError::Schema { found: 2, known: 1 })
         );
     }
 

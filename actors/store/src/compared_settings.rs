@@ -5,20 +5,20 @@ use std::fmt;
 
 /// Settings by their names; only digests are kept.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct ComparedSettings {
+pub struct SettingDigests {
     each: Vec<(&'static str, [u8; 32])>,
     /// What this process says goes with this: it is another text for each process and start.
     salt: String,
 }
 
-impl fmt::Debug for ComparedSettings {
+impl fmt::Debug for SettingDigests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.each.iter().map(|(name, _)| name);
         f.debug_list().entries(names).finish()
     }
 }
 
-impl ComparedSettings {
+impl SettingDigests {
     /// With one more.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn i18_settings_are_compared_with_those_that_were_said_with_the_same_salt_only() {
-        let of = |secret: &str| ComparedSettings::default().with("secret", secret);
+        let of = |secret: &str| SettingDigests::default().with("secret", secret);
         let said = |secret: &str, salt: &str| {
             let marks = of(secret).marks(salt).into_iter();
             let marks = marks.map(|(_, name, value)| (name, value));
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn i18_what_is_compared_is_salted_and_shown_nowhere() {
-        let settings = ComparedSettings::default().with("webhook secret", "geheim");
+        let settings = SettingDigests::default().with("webhook secret", "geheim");
         assert_eq!(format!("{settings:?}"), "[\"webhook secret\"]");
         assert_ne!(settings.marks("one"), settings.marks("two"));
         assert_eq!(settings.statements(), "", "without a salt nothing is said");
-        let same = ComparedSettings::default().with("webhook secret", "geheim");
+        let same = SettingDigests::default().with("webhook secret", "geheim");
         assert_eq!(settings.marks("one"), same.marks("one"));
         assert!(settings.salted("one").statements().contains("_shared("));
     }

@@ -19,7 +19,7 @@ pub(crate) trait Engine: Send {
     fn health(&self) -> &Arc<HealthRecord>;
 
     /// The readers' side.
-    fn snapshots(&self) -> Arc<dyn Snapshots>;
+    fn snapshots(&self) -> Arc<dyn SnapshotSource>;
 
     /// Runs requests as one group: all are durable on `Ok`, none on an error but `Unknown`. `body`
     /// is called at most once; not at all where the store takes no requests.
@@ -70,7 +70,7 @@ pub(crate) fn alone<T>(
 }
 
 /// What readers get their rows from.
-pub(crate) trait Snapshots: Debug + Send + Sync {
+pub(crate) trait SnapshotSource: Debug + Send + Sync {
     /// Where the store is, for messages.
     fn place(&self) -> &str;
 

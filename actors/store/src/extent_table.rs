@@ -18,7 +18,7 @@ impl HoldsExtents for Extent {
     }
 }
 
-/// A table whose rows hold extents; see [`crate::Options::extents`].
+/// A table whose rows hold extents; see [`crate::StoreOptions::extents`].
 #[derive(Debug, Clone, Copy)]
 pub struct ExtentTable {
     pub(crate) name: &'static str,

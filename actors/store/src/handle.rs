@@ -1,21 +1,21 @@
 //! The store as its users see it: a handle to clone, with an asynchronous and a blocking front.
 
-use crate::backend::{BackendFactory, Memory, StoreLocation};
+use crate::backend::{BackendFactory, MemoryBackend, StoreLocation};
 use crate::blobs::{Blob, SegmentDirectory, SegmentStorage, SegmentsInMemory};
-use crate::engine::{Engine, Snapshots, alone};
+use crate::engine::{Engine, SnapshotSource, alone};
 use crate::error::{OpenError, StoreError};
-use crate::health::{Health, HealthRecord, State};
-use crate::job::{Job, Reply, Request};
+use crate::health::{HealthRecord, StoreHealth, StoreState};
+use crate::job::{ReplySender, WriteJob, WriteJobRequest};
 use crate::lock::DirectoryLock;
 use crate::migrate::migrate;
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::postgres::{PostgresEngine, PostgresUrl};
 use crate::read::ReadTxn;
 use crate::redb_engine::RedbEngine;
 use crate::reentrancy;
 use crate::rows::raw::{RawRead as _, UnreadableRow};
 use crate::write::{COPYING, META, MOVED, WriteTxn, panic_text};
-use crate::writer::{Limits, Message, Writer};
+use crate::writer::{GroupLimits, StoreWriter, WriterMessage};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
 use std::future::Future;
@@ -40,11 +40,11 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    snapshots: Arc<dyn Snapshots>,
+    snapshots: Arc<dyn SnapshotSource>,
     /// What its database is called by.
     server: String,
     health: Arc<HealthRecord>,
-    writes: Sender<Message>,
+    writes: Sender<WriterMessage>,
     reads: Sender<ReadJob>,
     queue: usize,
     /// Set before the writer is told to end: what came in before that is ahead of the word in its
@@ -56,7 +56,7 @@ struct Inner {
     folder: Mutex<Option<DirectoryLock>>,
 }
 
-type ReadJob = Box<dyn FnOnce(&dyn Snapshots) + Send>;
+type ReadJob = Box<dyn FnOnce(&dyn SnapshotSource) + Send>;
 
 impl Store {
     /// Opens the store in `folder`, both made if missing, and brings its schema up to date.
@@ -64,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`OpenError`]; a folder in use names its holder.
-    pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
+    pub fn open(folder: &Path, options: &StoreOptions) -> Result<Self, OpenError> {
         Self::start(Box::new(directory_engine(folder, options)?), options)
     }
 
@@ -74,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`OpenError`]; a store in use names its holder.
-    pub fn open_postgres(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+    pub fn open_postgres(url: &PostgresUrl, options: &StoreOptions) -> Result<Self, OpenError> {
         Self::start(Box::new(PostgresEngine::open(url, options)?), options)
     }
 
@@ -86,7 +86,7 @@ impl Store {
     pub fn open_in(
         folder: &Path,
         url: Option<&PostgresUrl>,
-        options: &Options,
+        options: &StoreOptions,
     ) -> Result<Self, OpenError> {
         match url {
             Some(url) => {
@@ -103,8 +103,8 @@ impl Store {
     ///
     /// # Errors
     /// Those of the migrations.
-    pub fn in_memory(options: &Options) -> Result<Self, OpenError> {
-        Self::open_with("memory", Memory::factory(), options)
+    pub fn in_memory(options: &StoreOptions) -> Result<Self, OpenError> {
+        Self::open_with("memory", MemoryBackend::factory(), options)
     }
 
     /// A store over storage of the caller's making, named `name` in messages. There is no lock on a
@@ -116,7 +116,7 @@ impl Store {
     pub fn open_with(
         name: &str,
         storage: BackendFactory,
-        options: &Options,
+        options: &StoreOptions,
     ) -> Result<Self, OpenError> {
         let segments = Arc::<SegmentsInMemory>::default();
         Self::open_over(name, (storage, segments), options)
@@ -129,7 +129,7 @@ impl Store {
     pub fn open_over(
         name: &str,
         (storage, segments): (BackendFactory, Arc<dyn SegmentStorage>),
-        options: &Options,
+        options: &StoreOptions,
     ) -> Result<Self, OpenError> {
         let place = StoreLocation::Custom(name.to_owned(), storage);
         let engine = RedbEngine::open(place, segments, None, options)?;
@@ -137,7 +137,10 @@ impl Store {
     }
 
     /// Brings the schema up to date and starts the threads.
-    pub(crate) fn start(mut engine: Box<dyn Engine>, options: &Options) -> Result<Self, OpenError> {
+    pub(crate) fn start(
+        mut engine: Box<dyn Engine>,
+        options: &StoreOptions,
+    ) -> Result<Self, OpenError> {
         refuse_copied_or_moved(&mut *engine)?;
         migrate(&mut *engine, options.migrations)?;
         let (snapshots, health) = (engine.snapshots(), Arc::clone(engine.health()));
@@ -151,12 +154,12 @@ impl Store {
                 serve_reads(&queue, &*slot);
             })?;
         }
-        let limits = Limits {
+        let limits = GroupLimits {
             requests: options.group_requests.max(1),
             bytes: options.group_bytes.max(1),
             linger: options.linger,
         };
-        let writer = Writer::new(engine, queue, limits);
+        let writer = StoreWriter::new(engine, queue, limits);
         let writer = spawn(&place, "store-write".to_owned(), || writer.run())?;
         let inner = Inner {
             writer: Mutex::new(Some(writer)),
@@ -193,7 +196,10 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let queued = self.enqueue(Box::new(Request::new(work, Reply::Future(reply))));
+        let queued = self.enqueue(Box::new(WriteJobRequest::new(
+            work,
+            ReplySender::Future(reply),
+        )));
         async move {
             queued?;
             answer
@@ -216,7 +222,10 @@ impl Store {
             return Err(StoreError::Reentrant.into());
         }
         let (reply, answer) = bounded(1);
-        self.enqueue(Box::new(Request::new(work, Reply::Thread(reply))))?;
+        self.enqueue(Box::new(WriteJobRequest::new(
+            work,
+            ReplySender::Thread(reply),
+        )))?;
         answer
             .recv()
             .unwrap_or_else(|_| Err(StoreError::Closed.into()))
@@ -249,7 +258,7 @@ impl Store {
         let job: ReadJob = Box::new(move |snapshots| {
             let (result, found) = snapshot(snapshots, work);
             report(&writes, found);
-            Reply::Future(reply).send(result);
+            ReplySender::Future(reply).send(result);
         });
         let queued = self.admitted(&self.inner.reads.try_send(job));
         async move {
@@ -278,15 +287,15 @@ impl Store {
     pub fn condition(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
         let store = self.clone();
         move || match store.health().state {
-            State::Ready => Ok(()),
+            StoreState::Ready => Ok(()),
             state => Err(state.to_string()),
         }
     }
 
     /// State and counters: what `/readyz` and `/metrics` ask.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> StoreHealth {
         let HealthRecord { state, counters } = &*self.inner.health;
-        Health {
+        StoreHealth {
             state: state.borrow().clone(),
             waiting: self.inner.writes.len(),
             requests: counters.requests.get(),
@@ -299,7 +308,7 @@ impl Store {
     }
 
     /// The state, to be told of its changes.
-    pub fn watch_state(&self) -> watch::Receiver<State> {
+    pub fn watch_state(&self) -> watch::Receiver<StoreState> {
         self.inner.health.state.subscribe()
     }
 
@@ -311,7 +320,7 @@ impl Store {
     /// Whether another process has taken the store, as far as this one knows.
     #[must_use]
     pub fn is_taken_over(&self) -> bool {
-        matches!(*self.inner.health.state.borrow(), State::TakenOver(_))
+        matches!(*self.inner.health.state.borrow(), StoreState::TakenOver(_))
     }
 
     /// Resolves with the process that has taken the store, once one has: this one has to end. Never
@@ -319,9 +328,9 @@ impl Store {
     pub fn taken_over(&self) -> impl Future<Output = String> + Send + 'static + use<> {
         let mut state = self.watch_state();
         async move {
-            let taken = state.wait_for(|state| matches!(state, State::TakenOver(_)));
+            let taken = state.wait_for(|state| matches!(state, StoreState::TakenOver(_)));
             if let Ok(state) = taken.await.as_deref()
-                && let State::TakenOver(by) = state
+                && let StoreState::TakenOver(by) = state
             {
                 return by.clone();
             }
@@ -337,12 +346,12 @@ impl Store {
         self.inner.close();
     }
 
-    fn enqueue(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+    fn enqueue(&self, job: Box<dyn WriteJob>) -> Result<(), StoreError> {
         let closing = self.inner.closing.read();
         if *closing {
             return Err(StoreError::Closed);
         }
-        self.admitted(&self.inner.writes.try_send(Message::Job(job)))
+        self.admitted(&self.inner.writes.try_send(WriterMessage::Job(job)))
     }
 
     fn admitted<M>(&self, sent: &Result<(), TrySendError<M>>) -> Result<(), StoreError> {
@@ -365,13 +374,13 @@ impl Inner {
             // The writer would wait for this request to end, and this request for the writer.
             let mut closing = self.closing.write();
             *closing = !matches!(
-                self.writes.try_send(Message::Close),
+                self.writes.try_send(WriterMessage::Close),
                 Err(TrySendError::Full(_))
             );
             return;
         }
         *self.closing.write() = true;
-        let _ = self.writes.send(Message::Close);
+        let _ = self.writes.send(WriterMessage::Close);
         if let Some(writer) = self.writer.lock().take() {
             // A panic of the writer was printed by the panic hook; there is nothing to add.
             let _ = writer.join();
@@ -408,7 +417,10 @@ fn refuse_copied_or_moved(engine: &mut dyn Engine) -> Result<(), OpenError> {
 }
 
 /// The engine of a folder, which nobody else may have.
-pub(crate) fn directory_engine(folder: &Path, options: &Options) -> Result<RedbEngine, OpenError> {
+pub(crate) fn directory_engine(
+    folder: &Path,
+    options: &StoreOptions,
+) -> Result<RedbEngine, OpenError> {
     let lock = DirectoryLock::take(folder, &options.program)?;
     let place = StoreLocation::file(folder.join(FILE));
     let segments = Arc::new(SegmentDirectory::new(folder.join(BLOB_DIRECTORY)));
@@ -428,7 +440,7 @@ fn spawn(
 }
 
 /// A reader's thread.
-fn serve_reads(queue: &Receiver<ReadJob>, snapshots: &dyn Snapshots) {
+fn serve_reads(queue: &Receiver<ReadJob>, snapshots: &dyn SnapshotSource) {
     for job in queue {
         job(snapshots);
     }
@@ -436,7 +448,7 @@ fn serve_reads(queue: &Receiver<ReadJob>, snapshots: &dyn Snapshots) {
 
 /// Runs `work` over a snapshot; also gives the rows it could not decode.
 fn snapshot<T, E: From<StoreError>>(
-    snapshots: &dyn Snapshots,
+    snapshots: &dyn SnapshotSource,
     work: impl FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
 ) -> (Result<T, E>, Vec<UnreadableRow>) {
     let mut work = Some(work);
@@ -462,12 +474,12 @@ fn snapshot<T, E: From<StoreError>>(
 
 /// Has the writer move unreadable rows to quarantine. With a full queue it is left to the next
 /// reader that meets them.
-fn report(writes: &Sender<Message>, found: Vec<UnreadableRow>) {
+fn report(writes: &Sender<WriterMessage>, found: Vec<UnreadableRow>) {
     if found.is_empty() {
         return;
     }
     let (reply, _) = bounded(1);
     let work = move |txn: &mut WriteTxn<'_>| found.iter().try_for_each(|row| txn.quarantine(row));
-    let request = Request::<_, (), StoreError>::new(work, Reply::Thread(reply));
-    let _ = writes.try_send(Message::Job(Box::new(request)));
+    let request = WriteJobRequest::<_, (), StoreError>::new(work, ReplySender::Thread(reply));
+    let _ = writes.try_send(WriterMessage::Job(Box::new(request)));
 }

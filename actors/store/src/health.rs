@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 /// Whether the store takes requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum StoreState {
     /// Everything works.
     Ready,
     /// The disk is full; requests get [`crate::StoreError::Full`] until a probe succeeds.
@@ -21,7 +21,7 @@ pub enum State {
     Closed,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for StoreState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ready => f.write_str("ready"),
@@ -33,7 +33,7 @@ impl fmt::Display for State {
     }
 }
 
-impl State {
+impl StoreState {
     /// Why the store in `place` takes no requests.
     pub(crate) fn refusal(&self, place: &str) -> StoreError {
         let place = place.to_owned();
@@ -58,9 +58,9 @@ impl State {
 
 /// A look at the store: its state and what it did since it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
+pub struct StoreHealth {
     /// Whether it takes requests.
-    pub state: State,
+    pub state: StoreState,
     /// Requests waiting for the writer now.
     pub waiting: usize,
     /// Requests carried out and answered, refusals of their own included.
@@ -77,32 +77,32 @@ pub struct Health {
     pub quarantined: u64,
 }
 
-impl Health {
+impl StoreHealth {
     /// Whether `/readyz` may say yes.
     pub fn is_ready(&self) -> bool {
-        self.state == State::Ready
+        self.state == StoreState::Ready
     }
 }
 
-/// State and counters behind [`Health`]: the engine writes them, handles read them.
+/// State and counters behind [`StoreHealth`]: the engine writes them, handles read them.
 #[derive(Debug)]
 pub(crate) struct HealthRecord {
-    pub(crate) state: watch::Sender<State>,
-    pub(crate) counters: Counters,
+    pub(crate) state: watch::Sender<StoreState>,
+    pub(crate) counters: StoreCounters,
 }
 
 impl Default for HealthRecord {
     fn default() -> Self {
         Self {
-            state: watch::Sender::new(State::Ready),
-            counters: Counters::default(),
+            state: watch::Sender::new(StoreState::Ready),
+            counters: StoreCounters::default(),
         }
     }
 }
 
 impl HealthRecord {
     /// Whether the store in `place` takes requests from now on; a change is logged.
-    pub(crate) fn set_state(&self, place: &str, state: &State) {
+    pub(crate) fn set_state(&self, place: &str, state: &StoreState) {
         let changed = self.state.send_if_modified(|now| {
             let changed = now != state;
             now.clone_from(state);
@@ -112,11 +112,11 @@ impl HealthRecord {
             return;
         }
         match state {
-            State::Ready => tracing::info!(event = "store.ready", %place, "works again"),
-            State::Closed => tracing::debug!(event = "store.closed", %place),
-            State::Full => tracing::error!(event = "store.full", %place, "no space left"),
-            State::Failing(why) => tracing::error!(event = "store.failing", %place, %why),
-            State::TakenOver(by) => tracing::error!(
+            StoreState::Ready => tracing::info!(event = "store.ready", %place, "works again"),
+            StoreState::Closed => tracing::debug!(event = "store.closed", %place),
+            StoreState::Full => tracing::error!(event = "store.full", %place, "no space left"),
+            StoreState::Failing(why) => tracing::error!(event = "store.failing", %place, %why),
+            StoreState::TakenOver(by) => tracing::error!(
                 event = "store.taken_over", %place, %by,
                 "another process has taken the store; this one writes no more"
             ),
@@ -134,9 +134,9 @@ impl HealthRecord {
     }
 }
 
-/// The counters behind [`Health`], shared by all threads of a store.
+/// The counters behind [`StoreHealth`], shared by all threads of a store.
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct StoreCounters {
     pub(crate) requests: Counter,
     pub(crate) groups: Counter,
     pub(crate) refused_busy: Counter,

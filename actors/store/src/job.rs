@@ -5,7 +5,7 @@ use crate::write::WriteTxn;
 use tokio::sync::oneshot;
 
 /// A request, whatever its types.
-pub(crate) trait Job: Send {
+pub(crate) trait WriteJob: Send {
     /// Whether nobody waits for the answer any more.
     fn is_abandoned(&self) -> bool;
     /// Does the work within the group's transaction; keeps the result for later.
@@ -16,14 +16,14 @@ pub(crate) trait Job: Send {
 
 /// Where an answer goes.
 #[derive(Debug)]
-pub(crate) enum Reply<A> {
+pub(crate) enum ReplySender<A> {
     /// To a future.
     Future(oneshot::Sender<A>),
     /// To a blocked thread. (A oneshot's blocking receive panics on a runtime's thread.)
     Thread(crossbeam_channel::Sender<A>),
 }
 
-impl<A> Reply<A> {
+impl<A> ReplySender<A> {
     pub(crate) fn send(self, answer: A) {
         // Nobody waiting is no failure: they went away.
         match self {
@@ -41,14 +41,14 @@ impl<A> Reply<A> {
 }
 
 /// A request with its types.
-pub(crate) struct Request<F, T, E> {
+pub(crate) struct WriteJobRequest<F, T, E> {
     work: Option<F>,
     result: Option<Result<T, E>>,
-    reply: Reply<Result<T, E>>,
+    reply: ReplySender<Result<T, E>>,
 }
 
-impl<F, T, E> Request<F, T, E> {
-    pub(crate) fn new(work: F, reply: Reply<Result<T, E>>) -> Self {
+impl<F, T, E> WriteJobRequest<F, T, E> {
+    pub(crate) fn new(work: F, reply: ReplySender<Result<T, E>>) -> Self {
         Self {
             work: Some(work),
             result: None,
@@ -57,7 +57,7 @@ impl<F, T, E> Request<F, T, E> {
     }
 }
 
-impl<F, T, E> Job for Request<F, T, E>
+impl<F, T, E> WriteJob for WriteJobRequest<F, T, E>
 where
     F: FnOnce(&mut WriteTxn<'_>) -> Result<T, E> + Send,
     T: Send,

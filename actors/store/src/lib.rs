@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use store::{Options, ReadRows, Row, Store, StoreError, Table};
+//! use store::{StoreOptions, ReadRows, Row, Store, StoreError, Table};
 //!
 //! #[derive(Serialize, Deserialize)]
 //! struct Delivery {
@@ -54,7 +54,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
-//! let store = Store::open(folder.path(), &Options::new("example"))?;
+//! let store = Store::open(folder.path(), &StoreOptions::new("example"))?;
 //! let id = "72d3162e".to_owned();
 //! let new = store.write_blocking(move |rows| {
 //!     if rows.contains(&DELIVERIES, &id)? {
@@ -106,19 +106,19 @@ mod writer;
 
 pub use backend::{BackendFactory, StorageBackend};
 pub use blobs::{Blob, Extent, SegmentDirectory, SegmentStorage, SegmentsInMemory};
-pub use codec::{RawBytes, Row, Unreadable, decode_row, encode_row};
-pub use compared_settings::ComparedSettings;
+pub use codec::{RawBytes, Row, RowDecodeError, decode_row, encode_row};
+pub use compared_settings::SettingDigests;
 pub use error::{OpenError, StoreError};
 pub use extent_table::{ExtentTable, HoldsExtents};
 pub use handle::Store;
-pub use health::{Health, State};
+pub use health::{StoreHealth, StoreState};
 pub use identity::StoreIdentity;
 pub use json_row::JsonRow;
 pub use key::{Key, StartsWith};
 pub use local::{LocalState, LocalStateKind};
 pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
-pub use options::{Migration, Options};
+pub use options::{Migration, StoreOptions};
 pub use postgres::{
     IntakeBacklog, IntakeEntry, IntakeHandle, IntakePage, Leadership, PostgresUrl, ServerSigns,
     StandbyCounts, TakenIn, peek, probe,
@@ -126,7 +126,7 @@ pub use postgres::{
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;
 pub use replaced_file::replace_file;
-pub use retention::{RemovedRows, Retention};
+pub use retention::{RemovedRows, TableRetention};
 pub use rows::ReadRows;
 pub use shared::SharedStore;
 pub use table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};

@@ -1,6 +1,6 @@
 //! How a store is opened.
 
-use crate::compared_settings::ComparedSettings;
+use crate::compared_settings::SettingDigests;
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
 use crate::write::WriteTxn;
@@ -17,9 +17,9 @@ pub struct Migration {
     pub run: fn(&mut WriteTxn<'_>) -> Result<(), StoreError>,
 }
 
-/// How a store is opened; [`Options::new`] has the defaults.
+/// How a store is opened; [`StoreOptions::new`] has the defaults.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StoreOptions {
     /// The program's name, told to a second process that wants the same folder.
     pub program: String,
     /// Steps from an empty store to today's schema, in order.
@@ -51,7 +51,7 @@ pub struct Options {
     /// whose holder says another is not stood beside. Empty: none is told from others.
     pub installation: String,
     /// PostgreSQL: what has to be as with the other processes that share the store.
-    pub compared: ComparedSettings,
+    pub compared: SettingDigests,
     /// PostgreSQL: how long a holder that says nothing keeps the store, while its session lives on.
     pub lease: Duration,
     /// PostgreSQL: longest wait for a server that is gone before a request is told so; for one that
@@ -59,7 +59,7 @@ pub struct Options {
     pub patience: Duration,
 }
 
-impl Options {
+impl StoreOptions {
     /// The defaults, for the program of this name.
     pub fn new(program: impl Into<String>) -> Self {
         let program = program.into();
@@ -77,7 +77,7 @@ impl Options {
             readers: 2,
             probe_every: Duration::from_millis(250),
             installation: String::new(),
-            compared: ComparedSettings::default(),
+            compared: SettingDigests::default(),
             lease: Duration::from_secs(8),
             patience: Duration::from_secs(5),
         }
@@ -100,7 +100,7 @@ impl Options {
 
     /// With these settings, which have to be equal on all processes.
     #[must_use]
-    pub fn compared(mut self, compared: ComparedSettings) -> Self {
+    pub fn compared(mut self, compared: SettingDigests) -> Self {
         self.compared = compared;
         self
     }

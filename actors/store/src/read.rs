@@ -2,24 +2,24 @@
 
 use crate::blobs::Extent;
 use crate::error::StoreError;
-use crate::row_source::Snapshot;
+use crate::row_source::StoreSnapshot;
 use crate::rows::raw::{KeyRange, RawRead, RawRow, UnreadableRow};
 
 /// Rows to read, all as of one commit. Held briefly: a reopening of the store waits for its end.
 pub struct ReadTxn<'db> {
-    rows: &'db mut dyn Snapshot,
+    rows: &'db mut dyn StoreSnapshot,
     /// Rows that did not decode: the writer moves them to quarantine afterwards.
     found: Vec<UnreadableRow>,
 }
 
 impl<'db> ReadTxn<'db> {
-    pub(crate) fn new(rows: &'db mut dyn Snapshot) -> Self {
+    pub(crate) fn new(rows: &'db mut dyn StoreSnapshot) -> Self {
         let found = Vec::new();
         Self { rows, found }
     }
 
     /// What the engine tells of all its rows.
-    pub(crate) fn snapshot(&mut self) -> &mut dyn Snapshot {
+    pub(crate) fn snapshot(&mut self) -> &mut dyn StoreSnapshot {
         self.rows
     }
 

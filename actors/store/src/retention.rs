@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How much of a table is kept. The rows go oldest first, which is smallest key first: keys of
 /// such tables begin with a time or a running number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retention {
+pub struct TableRetention {
     /// At most so many rows.
     pub max_rows: Option<u64>,
     /// No row older than this.
@@ -42,7 +42,7 @@ impl WriteTxn<'_> {
     pub fn retain<K: Key, V: Row>(
         &mut self,
         table: &Table<K, V>,
-        keep: Retention,
+        keep: TableRetention,
         now: u64,
         limit: usize,
         at: impl Fn(&K, &V) -> u64,

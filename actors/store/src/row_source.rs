@@ -53,7 +53,7 @@ pub(crate) trait RowChanges: RowSource {
 pub(crate) type TableCount = (String, u64);
 
 /// All rows as of one commit.
-pub(crate) trait Snapshot: RowSource {
+pub(crate) trait StoreSnapshot: RowSource {
     /// The tables with rows, those of the store itself among them.
     fn tables(&mut self) -> Result<Vec<TableCount>, StoreError>;
 

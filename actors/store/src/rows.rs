@@ -1,7 +1,7 @@
 //! Reading typed rows, the same within a write and within a read.
 
 use crate::blobs::Extent;
-use crate::codec::{Row, Unreadable};
+use crate::codec::{Row, RowDecodeError};
 use crate::error::StoreError;
 use crate::key::{Key, StartsWith, after_prefix};
 use crate::quarantine::{QUARANTINE, QuarantineKey, QuarantinedRow};
@@ -12,7 +12,7 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 const PAGE: usize = 256;
 
 pub(crate) mod raw {
-    use super::{Bound, Extent, StoreError, Unreadable};
+    use super::{Bound, Extent, RowDecodeError, StoreError};
 
     /// One end of a range of encoded keys.
     pub(crate) type RangeEnd = Bound<Vec<u8>>;
@@ -70,9 +70,9 @@ pub(crate) mod raw {
         /// Its encoded key.
         pub key: Vec<u8>,
         /// Why it is unreadable.
-        pub why: Unreadable,
+        pub why: RowDecodeError,
         /// Decodes key and row once more: somebody may have repaired it meanwhile.
-        pub fault: fn(&[u8], &[u8]) -> Option<Unreadable>,
+        pub fault: fn(&[u8], &[u8]) -> Option<RowDecodeError>,
     }
 
     /// Rows as bytes. Sealed: only the store's transactions are readers.

@@ -1,9 +1,9 @@
 //! A store that several processes stand beside, as they see it.
 
-use crate::compared_settings::ComparedSettings;
+use crate::compared_settings::SettingDigests;
 use crate::error::OpenError;
 use crate::handle::Store;
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::postgres::{
     self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
     StandbyCounts,
@@ -18,9 +18,9 @@ use tokio::sync::watch;
 pub struct SharedStore {
     server: Arc<SharedServer>,
     url: PostgresUrl,
-    options: Options,
+    options: StoreOptions,
     /// What this process says of its settings now.
-    compared: Arc<Mutex<ComparedSettings>>,
+    compared: Arc<Mutex<SettingDigests>>,
 }
 
 impl fmt::Debug for SharedStore {
@@ -38,7 +38,7 @@ impl SharedStore {
     /// When there can be no further thread.
     pub fn new(
         url: &PostgresUrl,
-        options: &Options,
+        options: &StoreOptions,
         reached: (&str, &str),
     ) -> Result<Self, OpenError> {
         let mut options = options.clone();
@@ -122,7 +122,7 @@ impl SharedStore {
     }
 
     /// Says these settings from now on: they were read again. Blocks, for some seconds at most.
-    pub fn compare(&self, compared: ComparedSettings) {
+    pub fn compare(&self, compared: SettingDigests) {
         let compared = compared.salted(self.forward_key());
         if *self.compared.lock() == compared {
             return;

@@ -1,6 +1,6 @@
 //! Typed tables: a name with the types of its keys and rows.
 
-use crate::codec::{Row, Unreadable, decode_row};
+use crate::codec::{Row, RowDecodeError, decode_row};
 use crate::key::Key;
 use std::marker::PhantomData;
 
@@ -54,13 +54,13 @@ impl<K: Key, V: Row> Table<K, V> {
     }
 
     /// Key and row as stored, decoded.
-    pub(crate) fn decode(key: &[u8], row: &[u8]) -> Result<(K, V), Unreadable> {
-        let key = K::from_bytes(key).ok_or(Unreadable::Key)?;
+    pub(crate) fn decode(key: &[u8], row: &[u8]) -> Result<(K, V), RowDecodeError> {
+        let key = K::from_bytes(key).ok_or(RowDecodeError::Key)?;
         Ok((key, decode_row(row)?))
     }
 
     /// Why key and row as stored are unreadable, if they are.
-    pub(crate) fn fault(key: &[u8], row: &[u8]) -> Option<Unreadable> {
+    pub(crate) fn fault(key: &[u8], row: &[u8]) -> Option<RowDecodeError> {
         Self::decode(key, row).err()
     }
 }

@@ -2,26 +2,26 @@
 
 use crate::engine::Engine;
 use crate::error::StoreError;
-use crate::job::Job;
+use crate::job::WriteJob;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// What comes down the queue.
-pub(crate) enum Message {
+pub(crate) enum WriterMessage {
     /// A request.
-    Job(Box<dyn Job>),
+    Job(Box<dyn WriteJob>),
     /// Finish what came before and end.
     Close,
 }
 
 /// The writer.
-pub(crate) struct Writer {
+pub(crate) struct StoreWriter {
     engine: Box<dyn Engine>,
-    queue: Receiver<Message>,
-    limits: Limits,
+    queue: Receiver<WriterMessage>,
+    limits: GroupLimits,
     /// Requests taken from the queue and not yet carried out.
-    waiting: VecDeque<Box<dyn Job>>,
+    waiting: VecDeque<Box<dyn WriteJob>>,
     /// Requests expected in the next group: as many as the last one had.
     expected: usize,
     closing: bool,
@@ -32,14 +32,18 @@ const BATCH_WINDOW: Duration = Duration::from_micros(30);
 
 /// When a group is complete.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct GroupLimits {
     pub(crate) requests: usize,
     pub(crate) bytes: usize,
     pub(crate) linger: Duration,
 }
 
-impl Writer {
-    pub(crate) fn new(engine: Box<dyn Engine>, queue: Receiver<Message>, limits: Limits) -> Self {
+impl StoreWriter {
+    pub(crate) fn new(
+        engine: Box<dyn Engine>,
+        queue: Receiver<WriterMessage>,
+        limits: GroupLimits,
+    ) -> Self {
         Self {
             engine,
             queue,
@@ -79,10 +83,10 @@ impl Writer {
         !self.waiting.is_empty()
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: WriterMessage) {
         match message {
-            Message::Job(job) => self.waiting.push_back(job),
-            Message::Close => self.closing = true,
+            WriterMessage::Job(job) => self.waiting.push_back(job),
+            WriterMessage::Close => self.closing = true,
         }
     }
 

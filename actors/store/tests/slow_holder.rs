@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use scripted_peers::postgres::PostgresServer;
-use store::{OpenError, Options, Store, StoreError, Table};
+use store::{OpenError, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
@@ -20,7 +20,7 @@ fn put(store: &Store, id: u64) -> Result<(), StoreError> {
 #[test]
 fn i18_a_start_ends_no_holder_that_waits_for_a_slow_database() {
     let server = PostgresServer::start();
-    let options = Options::new("slow-test").schema("slow_test");
+    let options = StoreOptions::new("slow-test").schema("slow_test");
     let url = server.url().parse().unwrap();
     let store = Store::open_postgres(&url, &options).unwrap();
     put(&store, 1).unwrap();

@@ -18,7 +18,7 @@ use actix::prelude::{Actor, Addr, Arbiter, Context, Handler, Message, ResponseFu
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use supervision::{
-    ChildRef, ChildSpec, PastLimit, Pings, Placement, RestartPolicy, Root, SupervisorSpec,
+    ChildRef, ChildSpec, PastLimit, Pings, RestartPolicy, Root, SupervisorSpec, ThreadPlacement,
 };
 
 const ROUNDS: usize = 21;
@@ -201,7 +201,7 @@ async fn compare(across: bool) -> Vec<Line> {
     };
     let spec = ChildSpec::new("echo", |_| Echo::default()).capacity(2 * MESSAGES as usize);
     let spec = if across {
-        spec.placement(Placement::Own)
+        spec.placement(ThreadPlacement::Own)
     } else {
         spec
     };

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 use crate::{
     exit::Exit,
-    monitor::{Command, Commands},
-    plan::{ChildStatus, Phase},
-    policy::{Decision, Restart, RestartHistory, RestartPolicy},
-    spec::{ChildCell, Placement, StartedChild},
+    monitor::{MonitorCommand, MonitorCommands},
+    plan::{ChildPhase, ChildStatus},
+    policy::{Restart, RestartDecision, RestartHistory, RestartPolicy},
+    spec::{ChildCell, StartedChild, ThreadPlacement},
     tree::ActorState,
 };
 
@@ -23,14 +23,14 @@ pub(crate) struct Child {
     pub(crate) history: RestartHistory,
     /// Told when the child is down for good.
     pub(crate) when_down: Vec<oneshot::Sender<()>>,
-    current: Option<Current>,
+    current: Option<CurrentIncarnation>,
     arbiter: Option<OwnArbiter>,
 }
 
 /// The current incarnation. Dropping it makes the monitor abort the incarnation.
-struct Current {
+struct CurrentIncarnation {
     incarnation: u64,
-    commands: Commands,
+    commands: MonitorCommands,
 }
 
 impl Child {
@@ -59,12 +59,12 @@ impl Child {
     }
 
     /// Makes an incarnation where the spec wants it; fails when no thread can be started for it.
-    pub(crate) fn start(&mut self, commands: Commands) -> io::Result<StartedChild> {
+    pub(crate) fn start(&mut self, commands: MonitorCommands) -> io::Result<StartedChild> {
         let placement = self.cell.options().placement.clone();
         let started = match placement {
-            Placement::Beside => self.cell.start(None),
-            Placement::On(arbiter) => self.cell.start(Some(&arbiter)),
-            Placement::Own => {
+            ThreadPlacement::Beside => self.cell.start(None),
+            ThreadPlacement::On(arbiter) => self.cell.start(Some(&arbiter)),
+            ThreadPlacement::Own => {
                 let own = match self.arbiter.take() {
                     Some(own) => self.arbiter.insert(own),
                     None => self.arbiter.insert(OwnArbiter::new()?),
@@ -73,12 +73,12 @@ impl Child {
             }
         };
         let incarnation = started.incarnation;
-        self.current = Some(Current {
+        self.current = Some(CurrentIncarnation {
             incarnation,
             commands,
         });
         self.status = ChildStatus {
-            phase: Phase::Running,
+            phase: ChildPhase::Running,
             after_stop: None,
             ..self.status
         };
@@ -87,13 +87,13 @@ impl Child {
 
     /// Tells the current incarnation to stop.
     pub(crate) fn stop(&mut self) {
-        self.status.phase = Phase::Stopping;
+        self.status.phase = ChildPhase::Stopping;
         self.cell.node().stopping();
         if let Some(current) = &self.current {
             // A monitor that is gone has reported the end already; one that was told knows.
             let _ = current
                 .commands
-                .try_send(Command::Stop(self.cell.options().shutdown));
+                .try_send(MonitorCommand::Stop(self.cell.options().shutdown));
         }
     }
 
@@ -110,18 +110,18 @@ impl Child {
     }
 
     /// Counts the failure.
-    pub(crate) fn decide(&mut self, default: RestartPolicy, now: Duration) -> Decision {
+    pub(crate) fn decide(&mut self, default: RestartPolicy, now: Duration) -> RestartDecision {
         self.history
             .decide(&self.cell.options().policy.unwrap_or(default), now)
     }
 
     pub(crate) fn back_off(&mut self, now: Duration, delay: Duration) {
-        self.status.phase = Phase::BackingOff(now + delay);
+        self.status.phase = ChildPhase::BackingOff(now + delay);
         self.cell.node().backing_off(delay);
     }
 
     pub(crate) fn idle(&mut self) {
-        self.status.phase = Phase::Idle;
+        self.status.phase = ChildPhase::Idle;
         self.cell.node().set_state(ActorState::Idle);
     }
 

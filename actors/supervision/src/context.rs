@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::{signals::Signals, tree::Node};
+use crate::{signals::ChildSignals, tree::ChildNode};
 
 /// A child's line to its supervisor, given to the factory with each incarnation.
 ///
 /// Cheap to clone and free to send to other threads; keep it in the actor.
 #[derive(Clone)]
 pub struct ChildContext {
-    pub(crate) signals: Arc<Signals>,
-    pub(crate) node: Arc<Node>,
+    pub(crate) signals: Arc<ChildSignals>,
+    pub(crate) node: Arc<ChildNode>,
     pub(crate) incarnation: u64,
 }
 

@@ -18,7 +18,7 @@ impl ChildRef<Supervisor> {
     /// wants no restart, or when the supervisor itself ends.
     ///
     /// # Errors
-    /// [`StartRefused`](crate::StartRefused) when the supervisor is full, stopping, or has a child
+    /// [`StartRefusal`](crate::StartRefusal) when the supervisor is full, stopping, or has a child
     /// of this name; [`AskError`](crate::AskError) when it could not be asked.
     pub async fn start_child<A: Actor<Context = Context<A>>>(
         &self,

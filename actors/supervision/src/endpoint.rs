@@ -10,13 +10,13 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     errors::TellError,
-    inbox::{Envelope, Inbox, Refusal},
-    tree::{Backlog as _, Node},
+    inbox::{Envelope, Inbox, SendRefusal},
+    tree::{Backlog as _, ChildNode},
 };
 
 /// What references to a child and its supervisor have in common.
 pub(crate) struct Endpoint<A: Actor<Context = Context<A>>> {
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<ChildNode>,
     /// The inbox of the incarnation that takes messages.
     inbox: watch::Sender<Option<Arc<Inbox<A>>>>,
     /// Questions that are not answered yet, of all incarnations.
@@ -33,7 +33,7 @@ impl Drop for UnansweredPermit<'_> {
 }
 
 impl<A: Actor<Context = Context<A>>> Endpoint<A> {
-    pub(crate) fn new(node: Arc<Node>) -> Self {
+    pub(crate) fn new(node: Arc<ChildNode>) -> Self {
         Self {
             node,
             inbox: watch::Sender::new(None),
@@ -119,7 +119,7 @@ impl<A: Actor<Context = Context<A>>> Endpoint<A> {
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |unanswered| {
                     (unanswered < capacity).then_some(unanswered + 1)
                 });
-        counted.map_err(|_| self.refused(Refusal::Full))?;
+        counted.map_err(|_| self.refused(SendRefusal::Full))?;
         let permit = UnansweredPermit(&self.unanswered);
         let (reply, answer) = oneshot::channel();
         self.push(&inbox, message, Some(reply))?;
@@ -128,7 +128,7 @@ impl<A: Actor<Context = Context<A>>> Endpoint<A> {
 
     fn open_inbox(&self) -> Result<Arc<Inbox<A>>, TellError> {
         let inbox = self.inbox.borrow().clone();
-        inbox.ok_or_else(|| self.refused(Refusal::Closed))
+        inbox.ok_or_else(|| self.refused(SendRefusal::Closed))
     }
 
     fn push<M>(
@@ -143,18 +143,18 @@ impl<A: Actor<Context = Context<A>>> Endpoint<A> {
         M::Result: Send,
     {
         if self.node.settings.capacity() == 0 {
-            return Err(self.refused(Refusal::Full));
+            return Err(self.refused(SendRefusal::Full));
         }
         let pushed = inbox.push(Box::new(Envelope { message, reply }));
         pushed.map_err(|refusal| self.refused(refusal))
     }
 
     #[cold]
-    fn refused(&self, refusal: Refusal) -> TellError {
+    fn refused(&self, refusal: SendRefusal) -> TellError {
         let actor = self.node.shared_name();
         match refusal {
-            Refusal::Closed => TellError::Unavailable { actor },
-            Refusal::Full => TellError::Full {
+            SendRefusal::Closed => TellError::Unavailable { actor },
+            SendRefusal::Full => TellError::Full {
                 actor,
                 retry_after: self.node.settings.retry_after(),
             },

@@ -42,7 +42,7 @@ impl Exit {
 
 /// How an incarnation's task ended by itself.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(crate) enum TaskEnd {
     /// Without a reason.
     Normal,
     /// With a reason given by [`ChildContext::fail`](crate::ChildContext::fail).
@@ -65,7 +65,7 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
 /// How the whole tree ended: what a program turns into its exit code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "verdict", content = "exit", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TreeExit {
     /// Asked to stop, and every child stopped: exit code 0.
     #[error("stopped")]
     Stopped,
@@ -75,14 +75,14 @@ pub enum Verdict {
     Failed(Exit),
 }
 
-impl Verdict {
+impl TreeExit {
     /// Whether the program has to exit with a code other than 0.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 }
 
-impl From<Exit> for Verdict {
+impl From<Exit> for TreeExit {
     fn from(exit: Exit) -> Self {
         match exit {
             Exit::Normal => Self::Stopped,
@@ -106,9 +106,9 @@ mod tests {
             Exit::FailedToStart("x".into()),
         ] {
             assert!(exit.is_failure(), "{exit}");
-            assert!(Verdict::from(exit).is_failure());
+            assert!(TreeExit::from(exit).is_failure());
         }
-        assert!(!Verdict::from(Exit::Normal).is_failure());
+        assert!(!TreeExit::from(Exit::Normal).is_failure());
     }
 
     #[test]

@@ -41,7 +41,7 @@ where
 
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum SendRefusal {
     /// The incarnation takes no messages.
     Closed,
     /// No permit is free.
@@ -70,10 +70,10 @@ impl<A: Actor> Inbox<A> {
         }
     }
 
-    pub(crate) fn push(&self, message: Box<dyn Deliver<A>>) -> Result<(), Refusal> {
+    pub(crate) fn push(&self, message: Box<dyn Deliver<A>>) -> Result<(), SendRefusal> {
         self.sender.try_send(message).map_err(|error| match error {
-            TrySendError::Full(_) => Refusal::Full,
-            TrySendError::Closed(_) => Refusal::Closed,
+            TrySendError::Full(_) => SendRefusal::Full,
+            TrySendError::Closed(_) => SendRefusal::Closed,
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use actix::prelude::{Actor, Context, Handler, Message};
-//! use supervision::{ChildContext, ChildSpec, Restart, Root, SupervisorSpec, Verdict};
+//! use supervision::{ChildContext, ChildSpec, Restart, Root, SupervisorSpec, TreeExit};
 //!
 //! /// Counts words; fails, and so is built anew, when it counts none.
 //! struct Counter {
@@ -50,7 +50,7 @@
 //!     assert_eq!(tree.find(&["counter"]).map(|counter| counter.restarts), Some(1));
 //!
 //!     handle.stop();
-//!     assert_eq!(root.verdict().await, Verdict::Stopped);
+//!     assert_eq!(root.verdict().await, TreeExit::Stopped);
 //!     Ok(())
 //! })
 //! # }
@@ -85,8 +85,8 @@
 //! **Abort.** Ends the task at its next await. No thread can be stopped from outside: an
 //! incarnation that blocks its thread is given up a second after the abort. It handles nothing more
 //! should it ever go on, but the call that blocks may still have its effects. With
-//! [`Placement::Own`] the next incarnation gets a new thread; else the thread's other actors stay
-//! blocked with it.
+//! [`ThreadPlacement::Own`] the next incarnation gets a new thread; else the thread's other actors
+//! stay blocked with it.
 //!
 //! **Panic.** A panic in a handler, in an actor's future or in `started` ends that incarnation
 //! only, and its text is in the [`Exit`]. A panic in a plain `ResponseFuture` ends only that
@@ -97,8 +97,8 @@
 //! **Restart.** Each incarnation is built anew by the factory; no state and no message of a
 //! previous one reaches it. Failures are counted for each child in a sliding period, then the
 //! restart waits for a delay that doubles ([`RestartPolicy`]); past the limit the child is parked,
-//! or its supervisor stops all its children and fails itself, up to the root, whose [`Verdict`] the
-//! program exits with. A supervisor that ends in whatever way takes its children with it.
+//! or its supervisor stops all its children and fails itself, up to the root, whose [`TreeExit`]
+//! the program exits with. A supervisor that ends in whatever way takes its children with it.
 //!
 //! **Hang.** Each event loop answers pings ahead of its queue, with no handler in the actor. When
 //! several in a row are unanswered ([`Pings`]) the incarnation is given up. A child on its
@@ -152,15 +152,17 @@ mod tree;
 
 pub use context::ChildContext;
 pub use errors::{AskError, TellError};
-pub use exit::{Exit, Verdict};
-pub use messages::{ChildError, NoSuchChild, StartChildError, StartRefused};
+pub use exit::{Exit, TreeExit};
+pub use messages::{ChildError, NoSuchChild, StartChildError, StartRefusal};
 pub use pings::Pings;
-pub use policy::{Decision, PastLimit, Restart, RestartHistory, RestartPolicy, Strategy};
+pub use policy::{
+    PastLimit, Restart, RestartDecision, RestartHistory, RestartPolicy, RestartStrategy,
+};
 pub use reference::ChildRef;
 pub use root::{Root, RootHandle, WatchedRoot};
 pub use rounds::{FirstRound, start_paced_rounds, start_rounds};
 pub use schedule::{TickDecision, TickSchedule};
-pub use spec::{ChildSpec, Placement};
+pub use spec::{ChildSpec, ThreadPlacement};
 pub use supervisor::Supervisor;
 pub use supervisor_spec::SupervisorSpec;
 pub use tick::{TickHandle, TickRun, start_tick};

@@ -17,14 +17,14 @@ use actix::{Actor, ActorContext, AsyncContext, Context, fut::ActorFuture};
 use crate::{
     endpoint::Endpoint,
     inbox::Inbox,
-    signals::{Instruction, Signals},
+    signals::{ChildSignals, Instruction},
 };
 
 /// The receiving end, spawned into the context before the actor starts.
 pub(crate) struct Mailbox<A: Actor<Context = Context<A>>> {
     pub(crate) endpoint: Arc<Endpoint<A>>,
     pub(crate) inbox: Arc<Inbox<A>>,
-    pub(crate) signals: Arc<Signals>,
+    pub(crate) signals: Arc<ChildSignals>,
 }
 
 impl<A: Actor<Context = Context<A>>> Mailbox<A> {

@@ -17,7 +17,7 @@ use crate::{errors::AskError, spec::ChildCell};
 
 /// Take a child under supervision and start it.
 #[derive(Message)]
-#[rtype(result = "Result<(), StartRefused>")]
+#[rtype(result = "Result<(), StartRefusal>")]
 pub(crate) struct StartChild {
     pub(crate) cell: Arc<dyn ChildCell>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Heartbeat;
 
 /// Why a supervisor did not start a child.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartRefused {
+pub enum StartRefusal {
     /// It has as many children started at run time as it may have.
     #[error("the supervisor has {limit} children started at run time already, its limit")]
     Full {
@@ -66,7 +66,7 @@ pub enum StartRefused {
 pub enum StartChildError {
     /// The supervisor refused.
     #[error(transparent)]
-    Refused(#[from] StartRefused),
+    Refused(#[from] StartRefusal),
     /// The supervisor could not be asked, or did not reply.
     #[error(transparent)]
     Supervisor(#[from] AskError),

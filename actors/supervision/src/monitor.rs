@@ -16,9 +16,9 @@ use tokio::{
 };
 
 use crate::{
-    exit::{Ending, Exit, panic_text},
+    exit::{Exit, TaskEnd, panic_text},
     pings::Pings,
-    signals::Signals,
+    signals::ChildSignals,
 };
 
 /// After an abort: how long its end is waited for. A task ends at its next await; one that blocks
@@ -28,29 +28,29 @@ const ABORT_GRACE: Duration = Duration::from_secs(1);
 /// A supervisor's command to a monitor. When the sender is gone the incarnation is aborted: a
 /// supervisor that dies leaves no orphans.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Command {
+pub(crate) enum MonitorCommand {
     /// Stop; after this time abort.
     Stop(Duration),
 }
 
 /// The supervisor's end of the line to a monitor.
-pub(crate) type Commands = mpsc::Sender<Command>;
+pub(crate) type MonitorCommands = mpsc::Sender<MonitorCommand>;
 
 /// A line to a monitor. It has room for one command: those after the first change nothing.
-pub(crate) fn commands() -> (Commands, mpsc::Receiver<Command>) {
+pub(crate) fn commands() -> (MonitorCommands, mpsc::Receiver<MonitorCommand>) {
     mpsc::channel(1)
 }
 
 /// An incarnation's task. Dropping it aborts the incarnation.
 pub(crate) enum Task {
     /// Spawned on this thread.
-    Spawned(JoinHandle<Ending>),
+    Spawned(JoinHandle<TaskEnd>),
     /// Being spawned on another arbiter, which sends the handle.
-    Sent(oneshot::Receiver<JoinHandle<Ending>>),
+    Sent(oneshot::Receiver<JoinHandle<TaskEnd>>),
 }
 
 /// What comes of awaiting a [`Task`]; `None` when its arbiter dropped it before it began.
-type JoinedThread = Option<Result<Ending, JoinError>>;
+type JoinedThread = Option<Result<TaskEnd, JoinError>>;
 
 impl Task {
     fn abort(&mut self) {
@@ -91,14 +91,14 @@ impl Drop for Task {
 }
 
 /// Watches one incarnation until it ends or is given up.
-pub(crate) struct Monitor {
-    pub(crate) signals: Arc<Signals>,
+pub(crate) struct IncarnationMonitor {
+    pub(crate) signals: Arc<ChildSignals>,
     pub(crate) task: Task,
     pub(crate) pings: Option<Pings>,
-    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) commands: mpsc::Receiver<MonitorCommand>,
 }
 
-impl Monitor {
+impl IncarnationMonitor {
     /// The incarnation's end.
     pub(crate) async fn watch(mut self) -> Exit {
         let mut missed = 0;
@@ -108,7 +108,7 @@ impl Monitor {
                 biased;
                 joined = &mut self.task => return self.exit(joined),
                 command = self.commands.recv() => return match command {
-                    Some(Command::Stop(within)) => self.stop(within).await,
+                    Some(MonitorCommand::Stop(within)) => self.stop(within).await,
                     None => self.abort().await,
                 },
                 () = sleep(interval) => {
@@ -152,9 +152,9 @@ impl Monitor {
 
     fn exit(&self, joined: JoinedThread) -> Exit {
         match joined {
-            Some(Ok(Ending::Normal)) => Exit::Normal,
-            Some(Ok(Ending::Failed(reason))) => Exit::Failed(reason),
-            Some(Ok(Ending::FailedToStart(reason))) => Exit::FailedToStart(reason),
+            Some(Ok(TaskEnd::Normal)) => Exit::Normal,
+            Some(Ok(TaskEnd::Failed(reason))) => Exit::Failed(reason),
+            Some(Ok(TaskEnd::FailedToStart(reason))) => Exit::FailedToStart(reason),
             Some(Err(error)) => match error.try_into_panic() {
                 Ok(payload) if self.signals.has_started() => Exit::Panicked(panic_text(&*payload)),
                 Ok(payload) => Exit::FailedToStart(panic_text(&*payload)),
@@ -166,6 +166,6 @@ impl Monitor {
 }
 
 /// Further commands change nothing; only the supervisor's death does.
-async fn supervisor_gone(commands: &mut mpsc::Receiver<Command>) {
+async fn supervisor_gone(commands: &mut mpsc::Receiver<MonitorCommand>) {
     while commands.recv().await.is_some() {}
 }

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use crate::policy::Strategy;
+use crate::policy::RestartStrategy;
 
 /// Where a child is, as the plan needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ChildPhase {
     /// To be started.
     Idle,
     /// To be started at this time.
@@ -36,7 +36,7 @@ pub(crate) enum AfterStop {
 /// A child as the plan sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChildStatus {
-    pub(crate) phase: Phase,
+    pub(crate) phase: ChildPhase,
     /// Set when it has to stop.
     pub(crate) after_stop: Option<AfterStop>,
     /// Started at run time: in no order with its siblings.
@@ -46,14 +46,14 @@ pub(crate) struct ChildStatus {
 impl ChildStatus {
     pub(crate) fn new(dynamic: bool) -> Self {
         Self {
-            phase: Phase::Idle,
+            phase: ChildPhase::Idle,
             after_stop: None,
             dynamic,
         }
     }
 
     fn has_to_stop(&self) -> bool {
-        self.phase == Phase::Running && self.after_stop.is_some()
+        self.phase == ChildPhase::Running && self.after_stop.is_some()
     }
 
     /// Children started after this one have to wait for it.
@@ -61,18 +61,18 @@ impl ChildStatus {
         !self.dynamic
             && matches!(
                 self.phase,
-                Phase::Idle | Phase::BackingOff(_) | Phase::Parked
+                ChildPhase::Idle | ChildPhase::BackingOff(_) | ChildPhase::Parked
             )
     }
 
     fn is_leaving(&self) -> bool {
-        self.phase == Phase::Stopping || self.has_to_stop()
+        self.phase == ChildPhase::Stopping || self.has_to_stop()
     }
 }
 
 /// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum RestartStep {
     /// Stop the child at this index.
     Stop(usize),
     /// Start the child at this index.
@@ -86,25 +86,26 @@ pub(crate) enum Step {
 /// The next step at `now`, for children in start order.
 pub(crate) fn next(
     children: &[ChildStatus],
-    strategy: Strategy,
+    strategy: RestartStrategy,
     finishing: bool,
     now: Duration,
-) -> Step {
-    let ordered = finishing || strategy == Strategy::RestForOne;
+) -> RestartStep {
+    let ordered = finishing || strategy == RestartStrategy::RestForOne;
     if let Some(index) = next_stop(children, ordered) {
-        return Step::Stop(index);
+        return RestartStep::Stop(index);
     }
     if finishing {
         let down = !children
             .iter()
-            .any(|child| matches!(child.phase, Phase::Running | Phase::Stopping));
+            .any(|child| matches!(child.phase, ChildPhase::Running | ChildPhase::Stopping));
         return if down {
-            Step::Finished
+            RestartStep::Finished
         } else {
-            Step::Wait(None)
+            RestartStep::Wait(None)
         };
     }
-    next_start(children, strategy, now).map_or_else(|| Step::Wait(next_due(children)), Step::Start)
+    next_start(children, strategy, now)
+        .map_or_else(|| RestartStep::Wait(next_due(children)), RestartStep::Start)
 }
 
 /// In reverse start order, one at a time where the order counts; dynamic children all at once.
@@ -114,17 +115,20 @@ fn next_stop(children: &[ChildStatus], ordered: bool) -> Option<usize> {
             .iter()
             .rposition(|s| s.has_to_stop() && s.dynamic == dynamic)
     };
-    let blocked = ordered && children.iter().any(|child| child.phase == Phase::Stopping);
+    let blocked = ordered
+        && children
+            .iter()
+            .any(|child| child.phase == ChildPhase::Stopping);
     last(true).or_else(|| if blocked { None } else { last(false) })
 }
 
-fn next_start(children: &[ChildStatus], strategy: Strategy, now: Duration) -> Option<usize> {
+fn next_start(children: &[ChildStatus], strategy: RestartStrategy, now: Duration) -> Option<usize> {
     let due = |child: &ChildStatus| match child.phase {
-        Phase::Idle => true,
-        Phase::BackingOff(until) => until <= now,
+        ChildPhase::Idle => true,
+        ChildPhase::BackingOff(until) => until <= now,
         _ => false,
     };
-    if strategy == Strategy::OneForOne {
+    if strategy == RestartStrategy::OneForOne {
         return children.iter().position(due);
     }
     if children.iter().any(ChildStatus::is_leaving) {
@@ -139,15 +143,15 @@ fn next_start(children: &[ChildStatus], strategy: Strategy, now: Duration) -> Op
 
 fn next_due(children: &[ChildStatus]) -> Option<Duration> {
     let until = |child: &ChildStatus| match child.phase {
-        Phase::BackingOff(until) => Some(until),
+        ChildPhase::BackingOff(until) => Some(until),
         _ => None,
     };
     children.iter().filter_map(until).min()
 }
 
 /// After a failure of the child at `index`: who has to stop with it.
-pub(crate) fn mark_rest(children: &mut [ChildStatus], index: usize, strategy: Strategy) {
-    if strategy == Strategy::RestForOne {
+pub(crate) fn mark_rest(children: &mut [ChildStatus], index: usize, strategy: RestartStrategy) {
+    if strategy == RestartStrategy::RestForOne {
         for child in children.iter_mut().skip(index + 1) {
             mark(child, AfterStop::Restart);
         }
@@ -158,14 +162,14 @@ pub(crate) fn mark_rest(children: &mut [ChildStatus], index: usize, strategy: St
 pub(crate) fn mark_all(children: &mut [ChildStatus]) {
     for child in children {
         mark(child, AfterStop::End);
-        if matches!(child.phase, Phase::Idle | Phase::BackingOff(_)) {
-            child.phase = Phase::Ended;
+        if matches!(child.phase, ChildPhase::Idle | ChildPhase::BackingOff(_)) {
+            child.phase = ChildPhase::Ended;
         }
     }
 }
 
 fn mark(child: &mut ChildStatus, after_stop: AfterStop) {
-    if matches!(child.phase, Phase::Running | Phase::Stopping)
+    if matches!(child.phase, ChildPhase::Running | ChildPhase::Stopping)
         && child.after_stop != Some(AfterStop::End)
     {
         child.after_stop = Some(after_stop);
@@ -183,7 +187,7 @@ mod tests {
     const NOW: Duration = Duration::from_secs(10);
     const LATER: Duration = Duration::from_secs(11);
 
-    fn at(phase: Phase) -> ChildStatus {
+    fn at(phase: ChildPhase) -> ChildStatus {
         ChildStatus {
             phase,
             after_stop: None,
@@ -216,13 +220,13 @@ mod tests {
 
     fn child(letter: char) -> ChildStatus {
         let phase = match letter.to_ascii_lowercase() {
-            'i' => Phase::Idle,
-            'n' => Phase::BackingOff(NOW),
-            'l' => Phase::BackingOff(LATER),
-            'u' | 'd' => Phase::Running,
-            's' => Phase::Stopping,
-            'p' => Phase::Parked,
-            'e' => Phase::Ended,
+            'i' => ChildPhase::Idle,
+            'n' => ChildPhase::BackingOff(NOW),
+            'l' => ChildPhase::BackingOff(LATER),
+            'u' | 'd' => ChildPhase::Running,
+            's' => ChildPhase::Stopping,
+            'p' => ChildPhase::Parked,
+            'e' => ChildPhase::Ended,
             other => panic!("no phase {other}"),
         };
         let after_stop = letter.is_ascii_uppercase().then_some(AfterStop::Restart);
@@ -233,14 +237,14 @@ mod tests {
         }
     }
 
-    fn step(text: &str) -> Step {
+    fn step(text: &str) -> RestartStep {
         match text.split_once(' ').unwrap_or((text, "")) {
-            ("start", index) => Step::Start(index.parse().unwrap()),
-            ("stop", index) => Step::Stop(index.parse().unwrap()),
-            ("wait", "") => Step::Wait(None),
-            ("wait", "until now") => Step::Wait(Some(NOW)),
-            ("wait", "until later") => Step::Wait(Some(LATER)),
-            ("finished", "") => Step::Finished,
+            ("start", index) => RestartStep::Start(index.parse().unwrap()),
+            ("stop", index) => RestartStep::Stop(index.parse().unwrap()),
+            ("wait", "") => RestartStep::Wait(None),
+            ("wait", "until now") => RestartStep::Wait(Some(NOW)),
+            ("wait", "until later") => RestartStep::Wait(Some(LATER)),
+            ("finished", "") => RestartStep::Finished,
             other => panic!("no step {other:?}"),
         }
     }
@@ -254,8 +258,8 @@ mod tests {
             };
             let children: Vec<ChildStatus> = children.chars().map(child).collect();
             let strategy = match strategy {
-                "rest" => Strategy::RestForOne,
-                _ => Strategy::OneForOne,
+                "rest" => RestartStrategy::RestForOne,
+                _ => RestartStrategy::OneForOne,
             };
             let found = next(&children, strategy, finishing == "end", NOW);
             assert_eq!(found, step(expected), "{name}");
@@ -264,11 +268,11 @@ mod tests {
 
     #[test]
     fn who_stops_with_a_failed_child() {
-        let up = [at(Phase::Running); 3];
+        let up = [at(ChildPhase::Running); 3];
         let mut children = up;
-        mark_rest(&mut children, 0, Strategy::OneForOne);
+        mark_rest(&mut children, 0, RestartStrategy::OneForOne);
         assert_eq!(children, up);
-        mark_rest(&mut children, 1, Strategy::RestForOne);
+        mark_rest(&mut children, 1, RestartStrategy::RestForOne);
         assert_eq!(
             children.map(|child| child.after_stop),
             [None, None, Some(AfterStop::Restart)]
@@ -278,7 +282,7 @@ mod tests {
             children.map(|child| child.after_stop),
             [Some(AfterStop::End); 3]
         );
-        mark_rest(&mut children, 0, Strategy::RestForOne);
+        mark_rest(&mut children, 0, RestartStrategy::RestForOne);
         assert_eq!(
             children.map(|child| child.after_stop),
             [Some(AfterStop::End); 3],
@@ -288,12 +292,12 @@ mod tests {
 
     fn any_child() -> impl Generate<Value = ChildStatus> {
         let phase = prop_oneof![
-            Just(Phase::Idle),
-            (0_u64..20).prop_map(|at| Phase::BackingOff(Duration::from_secs(at))),
-            Just(Phase::Running),
-            Just(Phase::Stopping),
-            Just(Phase::Parked),
-            Just(Phase::Ended),
+            Just(ChildPhase::Idle),
+            (0_u64..20).prop_map(|at| ChildPhase::BackingOff(Duration::from_secs(at))),
+            Just(ChildPhase::Running),
+            Just(ChildPhase::Stopping),
+            Just(ChildPhase::Parked),
+            Just(ChildPhase::Ended),
         ];
         let after_stop = prop_oneof![
             Just(None),
@@ -308,11 +312,11 @@ mod tests {
     }
 
     /// Plays the supervisor: stops and starts take effect at once.
-    fn obey(children: &mut [ChildStatus], step: Step) -> bool {
+    fn obey(children: &mut [ChildStatus], step: RestartStep) -> bool {
         match step {
-            Step::Stop(index) => children[index].phase = Phase::Stopping,
-            Step::Start(index) => children[index].phase = Phase::Running,
-            Step::Wait(_) | Step::Finished => return false,
+            RestartStep::Stop(index) => children[index].phase = ChildPhase::Stopping,
+            RestartStep::Start(index) => children[index].phase = ChildPhase::Running,
+            RestartStep::Wait(_) | RestartStep::Finished => return false,
         }
         true
     }
@@ -324,24 +328,24 @@ mod tests {
             mut children in proptest::collection::vec(any_child(), 0..12),
             rest in any::<bool>(),
         ) {
-            let strategy = if rest { Strategy::RestForOne } else { Strategy::OneForOne };
+            let strategy = if rest { RestartStrategy::RestForOne } else { RestartStrategy::OneForOne };
             mark_all(&mut children);
             let mut stopped = Vec::new();
             for _ in 0..100 {
                 let step = next(&children, strategy, true, NOW);
-                if step == Step::Finished {
+                if step == RestartStep::Finished {
                     break;
                 }
-                if let Step::Stop(index) = step && !children[index].dynamic {
+                if let RestartStep::Stop(index) = step && !children[index].dynamic {
                     stopped.push(index);
                 }
                 if !obey(&mut children, step) {
                     for child in &mut children {
-                        if child.phase == Phase::Stopping { *child = at(Phase::Ended); }
+                        if child.phase == ChildPhase::Stopping { *child = at(ChildPhase::Ended); }
                     }
                 }
             }
-            prop_assert_eq!(next(&children, strategy, true, NOW), Step::Finished);
+            prop_assert_eq!(next(&children, strategy, true, NOW), RestartStep::Finished);
             prop_assert!(stopped.is_sorted_by(|a, b| a > b), "{:?}", stopped);
         }
 
@@ -349,8 +353,8 @@ mod tests {
         #[test]
         fn no_dependant_runs_ahead(mut children in proptest::collection::vec(any_child(), 0..12)) {
             for _ in 0..100 {
-                let step = next(&children, Strategy::RestForOne, false, NOW);
-                if let Step::Start(index) = step {
+                let step = next(&children, RestartStrategy::RestForOne, false, NOW);
+                if let RestartStep::Start(index) = step {
                     prop_assert!(!children[..index].iter().any(ChildStatus::blocks_later_children));
                     prop_assert!(!children.iter().any(ChildStatus::is_leaving));
                 }

@@ -38,7 +38,7 @@ impl Restart {
 /// Which siblings are restarted together with a child that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum RestartStrategy {
     /// Only the child that failed.
     #[default]
     OneForOne,
@@ -105,7 +105,7 @@ impl Default for RestartPolicy {
 
 /// What the policy says about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum RestartDecision {
     /// Start it anew after this time.
     Restart {
         /// Time to wait before that.
@@ -127,7 +127,7 @@ pub struct RestartHistory {
 impl RestartHistory {
     /// Counts an end that asks for a restart, at `now` (time since any fixed origin, never going
     /// back; a reading before the last one is taken as the last one).
-    pub fn decide(&mut self, policy: &RestartPolicy, now: Duration) -> Decision {
+    pub fn decide(&mut self, policy: &RestartPolicy, now: Duration) -> RestartDecision {
         let now = self.failures.back().map_or(now, |last| now.max(*last));
         while self
             .failures
@@ -139,9 +139,9 @@ impl RestartHistory {
         self.failures.push_back(now);
         let failures = u32::try_from(self.failures.len()).unwrap_or(u32::MAX);
         if failures > policy.intensity {
-            Decision::GiveUp { failures }
+            RestartDecision::GiveUp { failures }
         } else {
-            Decision::Restart {
+            RestartDecision::Restart {
                 after: policy.delay(failures),
             }
         }
@@ -165,8 +165,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn restart(millis: u64) -> Decision {
-        Decision::Restart { after: ms(millis) }
+    fn restart(millis: u64) -> RestartDecision {
+        RestartDecision::Restart { after: ms(millis) }
     }
 
     #[test]
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_table_of_failures_and_decisions() {
-        type Case = (&'static str, RestartPolicy, Vec<(u64, Decision)>);
-        let give_up = |failures| Decision::GiveUp { failures };
+        type Case = (&'static str, RestartPolicy, Vec<(u64, RestartDecision)>);
+        let give_up = |failures| RestartDecision::GiveUp { failures };
         let cases: [Case; 5] = [
             (
                 "a worker that fails at once: five restarts, doubling, then no more",
@@ -304,7 +304,7 @@ mod tests {
             let mut restarts: Vec<u64> = Vec::new();
             for gap in gaps {
                 now += gap;
-                if let Decision::Restart { after } = history.decide(&policy, ms(now)) {
+                if let RestartDecision::Restart { after } = history.decide(&policy, ms(now)) {
                     prop_assert!(after <= policy.max_delay.max(policy.first_delay));
                     restarts.push(now);
                 }
@@ -323,7 +323,7 @@ mod tests {
             let mut history = RestartHistory::default();
             for i in 0..n {
                 let decision = history.decide(&policy, policy.period * u32::try_from(i).unwrap());
-                prop_assert_eq!(decision, Decision::Restart { after: policy.delay(1) });
+                prop_assert_eq!(decision, RestartDecision::Restart { after: policy.delay(1) });
             }
         }
 
@@ -333,7 +333,7 @@ mod tests {
             let mut history = RestartHistory::default();
             let decisions: Vec<_> =
                 times.iter().map(|at| history.decide(&RestartPolicy::WORKER, ms(*at))).collect();
-            let gave_up = |d: &Decision| matches!(d, Decision::GiveUp { .. });
+            let gave_up = |d: &RestartDecision| matches!(d, RestartDecision::GiveUp { .. });
             prop_assert!(decisions[5..].iter().all(gave_up));
         }
     }

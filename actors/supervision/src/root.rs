@@ -5,9 +5,9 @@ use std::{future::Future, time::Duration};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    exit::{Exit, Verdict},
+    exit::{Exit, TreeExit},
     messages::{Heartbeat, StartChildError},
-    monitor::{Command, Commands, Monitor, commands},
+    monitor::{IncarnationMonitor, MonitorCommand, MonitorCommands, commands},
     reference::ChildRef,
     supervisor::Supervisor,
     supervisor_spec::SupervisorSpec,
@@ -29,7 +29,7 @@ pub struct Root {
 /// Stops the tree and looks at it. Cheap to clone; `Send` and `Sync`.
 #[derive(Debug, Clone)]
 pub struct RootHandle {
-    commands: Commands,
+    commands: MonitorCommands,
     shutdown: Duration,
     tree: ActorTree,
     supervisor: ChildRef<Supervisor>,
@@ -44,7 +44,7 @@ pub struct RootHandle {
 #[derive(Debug)]
 pub struct WatchedRoot {
     handle: RootHandle,
-    verdict: actix_rt::task::JoinHandle<Verdict>,
+    verdict: actix_rt::task::JoinHandle<TreeExit>,
 }
 
 impl WatchedRoot {
@@ -52,12 +52,12 @@ impl WatchedRoot {
     ///
     /// # Errors
     /// The verdict, when it gave up.
-    pub async fn shut_down(self) -> Result<(), Verdict> {
+    pub async fn shut_down(self) -> Result<(), TreeExit> {
         self.handle.stop();
         let verdict = self.verdict.await;
         // The task goes without a word only when its arbiter does.
-        match verdict.unwrap_or(Verdict::Failed(Exit::Aborted)) {
-            Verdict::Stopped => Ok(()),
+        match verdict.unwrap_or(TreeExit::Failed(Exit::Aborted)) {
+            TreeExit::Stopped => Ok(()),
             failed => Err(failed),
         }
     }
@@ -105,7 +105,7 @@ impl Root {
         let (send_end, end) = oneshot::channel();
         let (tell_ended, ended) = watch::channel(None);
         let started = cell.start(None);
-        let monitor = Monitor {
+        let monitor = IncarnationMonitor {
             signals: started.signals,
             task: started.task,
             pings: None,
@@ -168,7 +168,7 @@ impl Root {
         let supervisor = tree.supervisor.clone();
         actix_rt::spawn(async move {
             let exit = tokio::select! {
-                Some(Command::Stop(_)) = receive.recv() => {
+                Some(MonitorCommand::Stop(_)) = receive.recv() => {
                     for name in names.into_iter().rev() {
                         // What is not there any more needs no stop; what does not end is the tree's
                         // to abort.
@@ -192,9 +192,9 @@ impl Root {
     }
 
     /// Waits for the end of the tree.
-    pub async fn verdict(self) -> Verdict {
+    pub async fn verdict(self) -> TreeExit {
         // The monitor goes without a word only when its arbiter does.
-        Verdict::from(self.end.await.unwrap_or(Exit::Aborted))
+        TreeExit::from(self.end.await.unwrap_or(Exit::Aborted))
     }
 }
 
@@ -206,7 +206,7 @@ impl RootHandle {
             self.tree.root.stopping();
         }
         // A tree that has ended, or was told already, needs no command.
-        let _ = self.commands.try_send(Command::Stop(self.shutdown));
+        let _ = self.commands.try_send(MonitorCommand::Stop(self.shutdown));
     }
 
     /// Whether the root supervisor answers in time: what a watchdog asks.

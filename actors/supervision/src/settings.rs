@@ -7,13 +7,13 @@ use std::{
 
 /// Atomics, because a reference may be given out before the spec is complete.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ChildSettings {
     pub(crate) capacity: AtomicUsize,
     pub(crate) ask_timeout_ms: AtomicU64,
     pub(crate) retry_after_ms: AtomicU64,
 }
 
-impl Default for Settings {
+impl Default for ChildSettings {
     fn default() -> Self {
         Self {
             capacity: AtomicUsize::new(64),
@@ -23,7 +23,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl ChildSettings {
     pub(crate) fn capacity(&self) -> usize {
         self.capacity.load(Ordering::Relaxed)
     }

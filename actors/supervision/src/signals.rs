@@ -8,12 +8,12 @@ use std::{
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 
-use crate::exit::Ending;
+use crate::exit::TaskEnd;
 
 /// The event loop looks at it before each message, so an instruction overtakes the queue, and a
 /// ping is answered however long the queue is.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct ChildSignals {
     /// Set with each change of the others, so that the event loop has one thing to look at.
     pending: AtomicBool,
     stop: AtomicBool,
@@ -26,7 +26,7 @@ pub(crate) struct Signals {
     waker: AtomicWaker,
 }
 
-/// What the event loop has to do when it [takes](Signals::take) its signals.
+/// What the event loop has to do when it [takes](ChildSignals::take) its signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instruction {
     /// Handle messages.
@@ -39,7 +39,7 @@ pub(crate) enum Instruction {
     Terminate,
 }
 
-impl Default for Signals {
+impl Default for ChildSignals {
     fn default() -> Self {
         Self {
             // For the first turn.
@@ -55,7 +55,7 @@ impl Default for Signals {
     }
 }
 
-impl Signals {
+impl ChildSignals {
     /// Which task is woken by a signal; called before each look at them.
     #[inline]
     pub(crate) fn register(&self, waker: &Waker) {
@@ -126,11 +126,11 @@ impl Signals {
     }
 
     /// How the incarnation ended, seen from its own end.
-    pub(crate) fn ending(&self) -> Ending {
+    pub(crate) fn ending(&self) -> TaskEnd {
         match self.reason.lock().take() {
-            None => Ending::Normal,
-            Some(reason) if self.has_started() => Ending::Failed(reason),
-            Some(reason) => Ending::FailedToStart(reason),
+            None => TaskEnd::Normal,
+            Some(reason) if self.has_started() => TaskEnd::Failed(reason),
+            Some(reason) => TaskEnd::FailedToStart(reason),
         }
     }
 }

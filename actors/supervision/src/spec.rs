@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::{
     context::ChildContext,
     endpoint::Endpoint,
-    exit::Ending,
+    exit::TaskEnd,
     inbox::Inbox,
     mailbox::Mailbox,
     monitor::Task,
@@ -22,13 +22,13 @@ use crate::{
     policy::{PastLimit, Restart, RestartPolicy},
     reference::ChildRef,
     settings::millis,
-    signals::Signals,
-    tree::{Backlog, ChildKind, Node},
+    signals::ChildSignals,
+    tree::{Backlog, ChildKind, ChildNode},
 };
 
 /// On which thread a child's incarnations run.
 #[derive(Debug, Clone, Default)]
-pub enum Placement {
+pub enum ThreadPlacement {
     /// On the arbiter of its supervisor.
     #[default]
     Beside,
@@ -44,7 +44,7 @@ pub enum Placement {
 pub(crate) struct ChildOptions {
     pub(crate) restart: Restart,
     pub(crate) shutdown: Duration,
-    pub(crate) placement: Placement,
+    pub(crate) placement: ThreadPlacement,
     pub(crate) pings: Option<Pings>,
     /// `None`: as the supervisor has it.
     pub(crate) policy: Option<RestartPolicy>,
@@ -86,14 +86,14 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
         let options = ChildOptions {
             restart: Restart::Permanent,
             shutdown: Duration::from_secs(5),
-            placement: Placement::default(),
+            placement: ThreadPlacement::default(),
             pings: Some(Pings::DEFAULT),
             policy: None,
             past_limit: None,
         };
         Self {
             options,
-            endpoint: Arc::new(Endpoint::new(Arc::new(Node::new(id, kind)))),
+            endpoint: Arc::new(Endpoint::new(Arc::new(ChildNode::new(id, kind)))),
             factory,
         }
     }
@@ -123,7 +123,7 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
     }
 
     /// On which thread its incarnations run; beside its supervisor unless said.
-    pub fn placement(mut self, placement: Placement) -> Self {
+    pub fn placement(mut self, placement: ThreadPlacement) -> Self {
         self.options.placement = placement;
         self
     }
@@ -183,7 +183,7 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
 /// A child as its supervisor handles it, without the actor's type.
 pub(crate) trait ChildCell: Send + Sync {
     fn options(&self) -> &ChildOptions;
-    fn node(&self) -> &Arc<Node>;
+    fn node(&self) -> &Arc<ChildNode>;
     /// Makes an incarnation on `arbiter`, or on the present one.
     fn start(&self, arbiter: Option<&ArbiterHandle>) -> StartedChild;
     /// Takes the reference from an incarnation that is given up.
@@ -193,7 +193,7 @@ pub(crate) trait ChildCell: Send + Sync {
 /// An incarnation that was just made.
 pub(crate) struct StartedChild {
     pub(crate) incarnation: u64,
-    pub(crate) signals: Arc<Signals>,
+    pub(crate) signals: Arc<ChildSignals>,
     pub(crate) task: Task,
 }
 
@@ -208,7 +208,7 @@ impl<A: Actor<Context = Context<A>>> ChildCell for Cell<A> {
         &self.options
     }
 
-    fn node(&self) -> &Arc<Node> {
+    fn node(&self) -> &Arc<ChildNode> {
         &self.endpoint.node
     }
 
@@ -218,7 +218,7 @@ impl<A: Actor<Context = Context<A>>> ChildCell for Cell<A> {
         let inbox = self.endpoint.occupy(incarnation);
         let backlog: Arc<dyn Backlog> = Arc::<Inbox<A>>::clone(&inbox);
         node.start_incarnation(&backlog);
-        let signals = Arc::<Signals>::default();
+        let signals = Arc::<ChildSignals>::default();
         let mailbox = Mailbox {
             endpoint: Arc::clone(&self.endpoint),
             inbox,
@@ -267,7 +267,7 @@ async fn run<A: Actor<Context = Context<A>>>(
     factory: Arc<Mutex<Factory<A>>>,
     mailbox: Mailbox<A>,
     context: ChildContext,
-) -> Ending {
+) -> TaskEnd {
     let signals = Arc::clone(&context.signals);
     // Held by a previous incarnation that hangs in the factory: waiting would hang this one, too.
     let built = match factory.try_lock() {
@@ -275,7 +275,7 @@ async fn run<A: Actor<Context = Context<A>>>(
         None => Err("a previous incarnation still is in the factory".to_owned()),
     };
     match built {
-        Err(reason) => Ending::FailedToStart(reason),
+        Err(reason) => TaskEnd::FailedToStart(reason),
         Ok(actor) => {
             let mut ctx = Context::new();
             ctx.spawn(mailbox);

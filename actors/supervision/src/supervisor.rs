@@ -1,7 +1,7 @@
 //! The supervisor: starts its children, hears how they end, and does what the policy says.
 //!
 //! ```text
-//!  parent ── Stop ─▶ Supervisor ── Stop ─▶ Monitor ── ping, stop, abort ─▶ child
+//!  parent ── Stop ─▶ Supervisor ── Stop ─▶ IncarnationMonitor ── ping, stop, abort ─▶ child
 //!                       ▲                    │
 //!                       └─── ChildExited ────┘   (one monitor for each incarnation)
 //!  peers ── StartChild, StopChild, ResumeChild ─▶ Supervisor
@@ -18,10 +18,10 @@ use crate::{
     child::Child,
     context::ChildContext,
     exit::Exit,
-    messages::{Heartbeat, NoSuchChild, ResumeChild, StartChild, StartRefused, StopChild},
-    monitor::{Monitor, commands},
-    plan::{self, AfterStop, ChildStatus, Phase, Step},
-    policy::{Decision, PastLimit, Restart},
+    messages::{Heartbeat, NoSuchChild, ResumeChild, StartChild, StartRefusal, StopChild},
+    monitor::{IncarnationMonitor, commands},
+    plan::{self, AfterStop, ChildPhase, ChildStatus, RestartStep},
+    policy::{PastLimit, Restart, RestartDecision},
     spec::ChildCell,
     supervisor_config::SupervisorConfig,
     tree::ActorState,
@@ -86,7 +86,7 @@ impl Actor for Supervisor {
     /// Refuses to stop before the children are down; when they are, it stops itself.
     fn stopping(&mut self, ctx: &mut Context<Self>) -> Running {
         self.finish(FinishReason::Requested);
-        if self.next_step() == Step::Finished {
+        if self.next_step() == RestartStep::Finished {
             return Running::Stop;
         }
         self.proceed(ctx);
@@ -116,16 +116,16 @@ impl Handler<ChildExited> for Supervisor {
 }
 
 impl Handler<StartChild> for Supervisor {
-    type Result = Result<(), StartRefused>;
+    type Result = Result<(), StartRefusal>;
 
     fn handle(&mut self, message: StartChild, ctx: &mut Context<Self>) -> Self::Result {
         let StartChild { cell } = message;
         let limit = self.config.max_dynamic;
         if self.finishing.is_some() {
-            return Err(StartRefused::Stopping);
+            return Err(StartRefusal::Stopping);
         }
         if self.find(cell.node().name()).is_some() {
-            return Err(StartRefused::Duplicate {
+            return Err(StartRefusal::Duplicate {
                 id: cell.node().shared_name(),
             });
         }
@@ -136,7 +136,7 @@ impl Handler<StartChild> for Supervisor {
             .count()
             >= limit
         {
-            return Err(StartRefused::Full { limit });
+            return Err(StartRefusal::Full { limit });
         }
         self.adopt(cell, true);
         self.proceed(ctx);
@@ -155,7 +155,10 @@ impl Handler<StopChild> for Supervisor {
         let child = &mut self.children[index];
         child.status.after_stop = Some(AfterStop::End);
         child.when_down.push(done);
-        if !matches!(child.status.phase, Phase::Running | Phase::Stopping) {
+        if !matches!(
+            child.status.phase,
+            ChildPhase::Running | ChildPhase::Stopping
+        ) {
             self.end(index);
         }
         self.proceed(ctx);
@@ -175,7 +178,9 @@ impl Handler<ResumeChild> for Supervisor {
             return;
         };
         let child = &mut self.children[index];
-        if self.finishing.is_none() && matches!(child.status.phase, Phase::Parked | Phase::Ended) {
+        if self.finishing.is_none()
+            && matches!(child.status.phase, ChildPhase::Parked | ChildPhase::Ended)
+        {
             child.history.clear();
             child.status = ChildStatus::new(child.status.dynamic);
             self.proceed(ctx);
@@ -208,7 +213,7 @@ impl Supervisor {
         self.origin.elapsed()
     }
 
-    fn next_step(&self) -> Step {
+    fn next_step(&self) -> RestartStep {
         let statuses: Vec<ChildStatus> = self.children.iter().map(|child| child.status).collect();
         plan::next(
             &statuses,
@@ -222,11 +227,11 @@ impl Supervisor {
     fn proceed(&mut self, ctx: &mut Context<Self>) {
         loop {
             match self.next_step() {
-                Step::Start(index) => self.start_child(index, ctx),
-                Step::Stop(index) => self.children[index].stop(),
-                Step::Wait(None) => return,
-                Step::Wait(Some(until)) => return self.proceed_at(until, ctx),
-                Step::Finished => return self.finished(ctx),
+                RestartStep::Start(index) => self.start_child(index, ctx),
+                RestartStep::Stop(index) => self.children[index].stop(),
+                RestartStep::Wait(None) => return,
+                RestartStep::Wait(Some(until)) => return self.proceed_at(until, ctx),
+                RestartStep::Finished => return self.finished(ctx),
             }
         }
     }
@@ -253,7 +258,7 @@ impl Supervisor {
                 return self.on_exit(index, &exit);
             }
         };
-        let monitor = Monitor {
+        let monitor = IncarnationMonitor {
             signals: started.signals,
             task: started.task,
             pings: child.cell.options().pings,
@@ -281,11 +286,11 @@ impl Supervisor {
             Some(_) => self.end(index),
             None if !child.restart().applies_to(exit) => self.end(index),
             None => match child.decide(config.policy, now) {
-                Decision::Restart { after } => {
+                RestartDecision::Restart { after } => {
                     child.back_off(now, after);
                     self.mark_rest(index);
                 }
-                Decision::GiveUp { failures } => self.give_up(index, failures, exit),
+                RestartDecision::GiveUp { failures } => self.give_up(index, failures, exit),
             },
         }
     }
@@ -300,12 +305,12 @@ impl Supervisor {
             .unwrap_or(self.config.past_limit)
         {
             PastLimit::Park => {
-                child.status.phase = Phase::Parked;
+                child.status.phase = ChildPhase::Parked;
                 node.parked(failures);
                 self.mark_rest(index);
             }
             PastLimit::Escalate => {
-                child.status.phase = Phase::Ended;
+                child.status.phase = ChildPhase::Ended;
                 node.escalated(failures);
                 let id = node.name();
                 self.finish(FinishReason::Escalated(format!(
@@ -319,7 +324,7 @@ impl Supervisor {
     fn end(&mut self, index: usize) {
         let child = &mut self.children[index];
         child.status = ChildStatus {
-            phase: Phase::Ended,
+            phase: ChildPhase::Ended,
             after_stop: None,
             ..child.status
         };

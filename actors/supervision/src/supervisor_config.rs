@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::{
-    policy::{PastLimit, RestartPolicy, Strategy},
+    policy::{PastLimit, RestartPolicy, RestartStrategy},
     spec::ChildCell,
 };
 
 /// See the module.
 pub(crate) struct SupervisorConfig {
-    pub(crate) strategy: Strategy,
+    pub(crate) strategy: RestartStrategy,
     pub(crate) policy: RestartPolicy,
     pub(crate) past_limit: PastLimit,
     pub(crate) max_dynamic: usize,

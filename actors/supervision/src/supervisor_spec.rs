@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::{
     context::ChildContext,
-    policy::{PastLimit, RestartPolicy, Strategy},
+    policy::{PastLimit, RestartPolicy, RestartStrategy},
     reference::ChildRef,
     spec::{ChildSpec, Factory},
     supervisor::Supervisor,
@@ -35,7 +35,7 @@ impl SupervisorSpec {
                 .shutdown(Duration::from_secs(30))
                 .capacity(1024);
         let config = SupervisorConfig {
-            strategy: Strategy::default(),
+            strategy: RestartStrategy::default(),
             policy: RestartPolicy::default(),
             past_limit: PastLimit::default(),
             max_dynamic: 1024,
@@ -55,7 +55,7 @@ impl SupervisorSpec {
     }
 
     /// Which siblings are restarted together.
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
+    pub fn strategy(mut self, strategy: RestartStrategy) -> Self {
         self.config.strategy = strategy;
         self
     }

@@ -11,7 +11,7 @@ use std::{
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::{exit::Exit, policy::Restart, settings::Settings};
+use crate::{exit::Exit, policy::Restart, settings::ChildSettings};
 
 /// What a child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -87,7 +87,7 @@ impl ActorNode {
 /// A view of the whole tree. Cheap to clone; `Send` and `Sync`.
 #[derive(Debug, Clone)]
 pub struct ActorTree {
-    pub(crate) root: Arc<Node>,
+    pub(crate) root: Arc<ChildNode>,
 }
 
 impl ActorTree {
@@ -105,13 +105,13 @@ pub(crate) trait Backlog: Send + Sync {
 
 /// A child in the tree; it outlives the child's incarnations. Each change of state is written
 /// down and logged here, so that the tree and the log cannot disagree.
-pub(crate) struct Node {
+pub(crate) struct ChildNode {
     name: Arc<str>,
     kind: ChildKind,
     path: OnceLock<String>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ChildSettings,
     record: Mutex<Record>,
-    children: Mutex<Vec<Arc<Node>>>,
+    children: Mutex<Vec<Arc<ChildNode>>>,
 }
 
 struct Record {
@@ -122,7 +122,7 @@ struct Record {
     last_exit: Option<(Exit, u64)>,
 }
 
-impl std::fmt::Debug for Node {
+impl std::fmt::Debug for ChildNode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("path", &self.path())
@@ -130,7 +130,7 @@ impl std::fmt::Debug for Node {
     }
 }
 
-impl Node {
+impl ChildNode {
     pub(crate) fn new(name: Arc<str>, kind: ChildKind) -> Self {
         let record = Record {
             state: ActorState::Idle,
@@ -143,7 +143,7 @@ impl Node {
             name,
             kind,
             path: OnceLock::new(),
-            settings: Settings::default(),
+            settings: ChildSettings::default(),
             record: Mutex::new(record),
             children: Mutex::default(),
         }

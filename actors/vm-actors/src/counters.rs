@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use vm_core::{FailureReason, Source};
+use vm_core::{FailureReason, VmSource};
 
 /// Numbers since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct VmCounters {
     allocations: Mutex<BTreeMap<&'static str, (u64, Duration)>>,
     failures: Mutex<BTreeMap<&'static str, u64>>,
     released: Mutex<BTreeMap<&'static str, u64>>,
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
     leaked: AtomicU64,
 }
 
-/// `Counters` at one moment.
+/// `VmCounters` at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountersView {
     /// VMs given out by source: how many, and the time it took in all.
@@ -38,8 +38,8 @@ pub struct CountersView {
     pub leaked: u64,
 }
 
-impl Counters {
-    pub(crate) fn allocated(&self, source: Source, took: Duration) {
+impl VmCounters {
+    pub(crate) fn allocated(&self, source: VmSource, took: Duration) {
         let mut allocations = self.allocations.lock();
         let entry = allocations.entry(source.label()).or_default();
         entry.0 += 1;

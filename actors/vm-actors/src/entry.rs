@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use vm_core::network::AllowList;
 use vm_core::{
-    DriverName, ExecEnd, ExecId, FailureReason, Isolation, Lease, SnapshotName, Source, UnixMs,
-    VmEvent, VmId, VmSpec, VmState, stuck,
+    DriverName, ExecEnd, ExecId, FailureReason, Isolation, Lease, SnapshotName, UnixMs, VmEvent,
+    VmId, VmSource, VmSpec, VmState, stuck,
 };
 use vm_engine::ExecTicket;
 use vmm_api_core::{ExecReport, SnapshotView};
@@ -50,7 +50,7 @@ struct Record {
     failure: Option<(FailureReason, String)>,
     /// What its failure says about the request.
     start_failure: StartFailure,
-    source: Source,
+    source: VmSource,
     lease: Lease,
     last_seen: Option<UnixMs>,
     /// From the request to being ready.
@@ -110,7 +110,7 @@ impl VmEntry {
         id: VmId,
         spec: VmSpec,
         subject: String,
-        source: Source,
+        source: VmSource,
         lease: Lease,
         (driver, isolation): (DriverName, Isolation),
     ) -> Arc<Self> {
@@ -165,13 +165,13 @@ impl VmEntry {
 
     /// As the API shows it.
     #[must_use]
-    pub fn view(&self) -> vmm_api_core::Vm {
+    pub fn view(&self) -> vmm_api_core::VmView {
         let record = self.record.lock();
         let labelled = |(reason, _): &(FailureReason, String)| reason.label().to_owned();
         let patterns = |list: &AllowList| list.0.iter().map(ToString::to_string).collect();
         let runs = |exec: &&Arc<ExecRecord>| exec.log.end().is_none();
         let running = record.execs.values().filter(runs).count();
-        vmm_api_core::Vm {
+        vmm_api_core::VmView {
             id: self.id.to_string(),
             state: record.state.label().to_owned(),
             reason: record.failure.as_ref().map(labelled),
@@ -216,7 +216,7 @@ impl VmEntry {
             // The verdict knows no more than that it broke; the record does.
             return record.failure.as_ref().map(|(reason, _)| *reason);
         }
-        let facts = stuck::Facts {
+        let facts = stuck::VmObservation {
             state: record.state,
             started: self.created,
             lease_until: Some(record.lease.until),
@@ -319,7 +319,7 @@ impl VmEntry {
         self.record.lock().start_failure
     }
 
-    pub(crate) fn set_source(&self, source: Source) {
+    pub(crate) fn set_source(&self, source: VmSource) {
         self.record.lock().source = source;
     }
 
@@ -409,7 +409,7 @@ mod tests {
         let lease = Lease::grant(UnixMs(1000), spec.lease, limits);
         let ids = (DriverName::Scripted, Isolation::EmulatedVm);
         let id = "vm-1".parse().unwrap();
-        VmEntry::new(id, spec, "runner".to_owned(), Source::Cold, lease, ids)
+        VmEntry::new(id, spec, "runner".to_owned(), VmSource::Cold, lease, ids)
     }
 
     fn exec(number: u64) -> Arc<ExecRecord> {

@@ -184,7 +184,7 @@ pub fn sweep(txn: &mut WriteTxn<'_>, now: UnixMs) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::Options;
+    use store::StoreOptions;
 
     fn key(digest: u8) -> IdempotencyKey {
         IdempotencyKey {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn store() -> Store {
-        Store::in_memory(&Options::new("test")).unwrap()
+        Store::in_memory(&StoreOptions::new("test")).unwrap()
     }
 
     fn claimed(store: &Store, key: &IdempotencyKey) -> Claim {

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use vm_core::guest::WINDOW;
 use vm_core::{ExecEnd, OutputStream};
-use vm_engine::Flow;
+use vm_engine::OutputFlow;
 
 /// The least a log can keep: what a guest still sends after it was told to hold, twice.
 pub const LEAST_LOG: usize = 2 * WINDOW as usize;
@@ -150,12 +150,12 @@ impl OutputLog {
     }
 
     /// Adds output; says whether more may come.
-    pub fn push(&self, stream: OutputStream, output: &[u8]) -> Flow {
+    pub fn push(&self, stream: OutputStream, output: &[u8]) -> OutputFlow {
         // More than fits at once leaves only its end.
         let cut = output.len().saturating_sub(self.limit);
         let mut kept = self.kept.lock();
         if kept.end.is_some() || output.is_empty() {
-            return Flow::Continue;
+            return OutputFlow::Continue;
         }
         while kept.bytes > 0 && kept.cost + output.len() + OVERHEAD > self.limit {
             kept.drop_oldest();
@@ -170,7 +170,11 @@ impl OutputLog {
             .is_some_and(|(lag, _)| lag + u64::from(WINDOW) > self.limit as u64);
         drop(kept);
         self.wake();
-        if hold { Flow::Hold } else { Flow::Continue }
+        if hold {
+            OutputFlow::Hold
+        } else {
+            OutputFlow::Continue
+        }
     }
 
     /// Resolves when output that was held may flow again: the readers have caught up, are no longer

@@ -8,8 +8,8 @@ use store::StoreError;
 use tokio::sync::mpsc;
 use vm_core::guest::{FailureKind, TarSummary};
 use vm_core::{
-    ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, SnapshotName, Source,
-    SpecError, TerminalSize, UnixMs, VmId, VmSpec, VmState,
+    ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, SnapshotName,
+    SpecError, TerminalSize, UnixMs, VmId, VmSource, VmSpec, VmState,
 };
 use vm_engine::MachineError;
 use vmm_api_core::SnapshotView;
@@ -41,7 +41,7 @@ pub struct AllocatedVm {
     /// Where it is in its lifecycle.
     pub state: VmState,
     /// Where it came from.
-    pub source: Source,
+    pub source: VmSource,
     /// What separates it from the host.
     pub isolation: Isolation,
     /// When its lease ends.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use http_clients::http::Tls;
-use vm_core::network::{AllowList, HostPattern, Reach, Target};
+use vm_core::network::{AllowList, HostPattern, NetworkPolicy, NetworkTarget};
 use vm_core::{DriverName, Network, VmId, VmSpec};
-use vm_engine::network::{OnRefused, OwnerServices, Traffic, Trust, Uplink, by_the_system};
+use vm_engine::network::{
+    NetworkTraffic, OnRefused, OwnerServices, TrustedAuthorities, Uplink, by_the_system,
+};
 use vm_engine::{DriverError, Machine, MachineError};
 
 use crate::refused_requests::RefusedRequests;
@@ -29,7 +31,7 @@ pub enum NetworkUnmet {
     Beyond(HostPattern),
     /// The configuration does not name these services.
     #[error("this manager's configuration does not name `{0}` in [network] `services`")]
-    Services(Target),
+    Services(NetworkTarget),
     /// Places that are led to services, without services.
     #[error("`services_for` needs `services`")]
     WithoutServices,
@@ -71,22 +73,22 @@ pub(crate) fn open(
     spec: &VmSpec,
     refused: &Arc<RefusedRequests>,
     settings: &VmSettings,
-    traffic: &Arc<Traffic>,
+    traffic: &Arc<NetworkTraffic>,
     driver: DriverName,
 ) -> Result<(), DriverError> {
     if spec.network == Network::None && spec.services.is_none() {
         return Ok(());
     }
     let reach = match spec.network {
-        Network::None => Reach::default(),
-        Network::User => Reach {
+        Network::None => NetworkPolicy::default(),
+        Network::User => NetworkPolicy {
             manager: settings.allow.clone(),
             requested: spec.allow.clone(),
         },
     };
     let services = spec.services.clone().map(|target| OwnerServices {
         target,
-        reach: Reach {
+        reach: NetworkPolicy {
             manager: settings.services.clone(),
             requested: None,
         },
@@ -98,7 +100,9 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        trust: Trust::with_config(|| Tls::System.config().map_err(|error| error.to_string())),
+        trust: TrustedAuthorities::with_config(|| {
+            Tls::System.config().map_err(|error| error.to_string())
+        }),
         on_refused: record_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine

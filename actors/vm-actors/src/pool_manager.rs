@@ -13,7 +13,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Running, WrapFuture};
 use actix_rt::task::spawn_blocking;
 use supervision::ChildContext;
-use vm_core::pool::{self, Action};
+use vm_core::pool::{self, PoolAction};
 use vm_core::{TemplateKey, UnixMs};
 use vm_engine::{Driver, DriverError, MachineEvent, Template};
 
@@ -95,13 +95,13 @@ impl PoolManager {
         let entries = self.resources.warm_pool.view(policy.idle, now);
         for action in pool::decide(&entries, policy, now) {
             match action {
-                Action::MakeTemplate(key) => self.make_template(key, ctx),
-                Action::MakeClones(key, count) => self.make_clones(&key, count, ctx),
-                Action::DropClones(key, count) => {
+                PoolAction::MakeTemplate(key) => self.make_template(key, ctx),
+                PoolAction::MakeClones(key, count) => self.make_clones(&key, count, ctx),
+                PoolAction::DropClones(key, count) => {
                     let clones = self.resources.warm_pool.drop_clones(&key, count);
                     self.end_clones(clones);
                 }
-                Action::DropTemplate(key) => {
+                PoolAction::DropTemplate(key) => {
                     let template = self.resources.warm_pool.drop_template(&key);
                     // Removing its files blocks.
                     drop(spawn_blocking(move || drop(template)));

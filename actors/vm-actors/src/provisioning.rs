@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vm_core::{Source, VmId, VmSpec};
+use vm_core::{VmId, VmSource, VmSpec};
 use vm_engine::image::Image;
-use vm_engine::network::Traffic;
+use vm_engine::network::NetworkTraffic;
 use vm_engine::{
     CloneRequest, Driver, DriverError, Identity, Machine, OnMachineEvent, StartRequest, Template,
 };
@@ -28,16 +28,16 @@ pub(crate) struct ProvisionPlan {
 pub(crate) struct ProvisionedVm {
     pub(crate) machine: Arc<dyn Machine>,
     pub(crate) relay: Arc<EventRelay>,
-    pub(crate) source: Source,
+    pub(crate) source: VmSource,
 }
 
 impl ProvisionPlan {
     /// Where the VM comes from, unless that fails.
-    pub(crate) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> VmSource {
         match self.origin {
-            VmOrigin::PooledClone(_) => Source::Pool,
-            VmOrigin::Template(_) => Source::Clone,
-            VmOrigin::Image => Source::Cold,
+            VmOrigin::PooledClone(_) => VmSource::Pool,
+            VmOrigin::Template(_) => VmSource::Clone,
+            VmOrigin::Image => VmSource::Cold,
         }
     }
 }
@@ -46,7 +46,7 @@ impl ProvisionPlan {
 #[derive(Clone)]
 pub(crate) struct Provisioner {
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) traffic: Arc<NetworkTraffic>,
     pub(crate) settings: Arc<VmSettings>,
 }
 
@@ -126,7 +126,7 @@ impl Provisioner {
         Ok(ProvisionedVm {
             machine,
             relay,
-            source: Source::Cold,
+            source: VmSource::Cold,
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::keys::IdempotencyKey;
 use crate::messages::{AllocatedVm, CreateFailure};
 
 /// What is answered to a request.
-pub(crate) type Reply = Result<AllocatedVm, CreateFailure>;
+pub(crate) type VmRequestReply = Result<AllocatedVm, CreateFailure>;
 
 /// A request that is not answered yet.
 pub(crate) struct PendingRequest {
@@ -25,11 +25,11 @@ pub(crate) struct PendingRequest {
     pub(crate) image: Option<Arc<Image>>,
     /// When it came.
     pub(crate) requested: Instant,
-    pub(crate) reply: oneshot::Sender<Reply>,
+    pub(crate) reply: oneshot::Sender<VmRequestReply>,
 }
 
 impl PendingRequest {
-    pub(crate) fn answer(self, answer: Reply) {
+    pub(crate) fn answer(self, answer: VmRequestReply) {
         // Who has disconnected finds the VM by its key, or its lease ends it.
         let _ = self.reply.send(answer);
     }

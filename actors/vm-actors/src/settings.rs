@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use vm_core::admission::Capacity;
 use vm_core::network::AllowList;
-use vm_core::{LeaseLimits, Limits, TemplateKey, pool, stuck};
-use vm_engine::network::Limits as NetworkLimits;
+use vm_core::{LeaseLimits, TemplateKey, VmLimits, pool, stuck};
+use vm_engine::network::NetworkLimits;
 
 /// Bounds and times.
 #[derive(Debug, Clone)]
 pub struct VmSettings {
     /// What one VM may have.
-    pub limits: Limits,
+    pub limits: VmLimits,
     /// What all of them may have together, and how many requests may wait.
     pub capacity: Capacity,
     /// MiB that the manager may hold for all guests together: output, streams and tars on their
@@ -52,7 +52,7 @@ pub struct VmSettings {
 impl Default for VmSettings {
     fn default() -> Self {
         Self {
-            limits: Limits::default(),
+            limits: VmLimits::default(),
             capacity: Capacity {
                 mem_mib: 2048,
                 vcpus: 4,

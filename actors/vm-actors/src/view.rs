@@ -6,10 +6,10 @@ use std::time::Duration;
 use store::Store;
 use vm_core::{DriverName, Isolation, VmId};
 use vm_engine::Driver;
-use vm_engine::network::{Traffic, TrafficView};
+use vm_engine::network::{NetworkTraffic, TrafficView};
 use vmm_api_core::{CapacityView, ImageView, PoolStock, PoolView, SharedImages};
 
-use crate::counters::{Counters, CountersView};
+use crate::counters::{CountersView, VmCounters};
 use crate::images::{HostView, ImageFailure, Images};
 use crate::registry::{RegisteredVm, VmRegistry};
 use crate::scheduler::SchedulerResources;
@@ -21,8 +21,8 @@ use crate::warm_pool::WarmPool;
 pub struct VmManagerView {
     registry: Arc<VmRegistry>,
     warm_pool: Arc<WarmPool>,
-    counters: Arc<Counters>,
-    traffic: Arc<Traffic>,
+    counters: Arc<VmCounters>,
+    traffic: Arc<NetworkTraffic>,
     images: Arc<dyn Images>,
     driver: Arc<dyn Driver>,
     store: Store,

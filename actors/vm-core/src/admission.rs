@@ -39,7 +39,7 @@ pub struct InUse {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum AdmissionDecision {
     /// It starts.
     Admit,
     /// It waits for others to end.
@@ -86,19 +86,19 @@ pub fn decide(
     in_use: InUse,
     waiting: usize,
     capacity: Capacity,
-) -> Decision {
+) -> AdmissionDecision {
     if !InUse::default().with(need).fits(capacity) {
-        return Decision::Never;
+        return AdmissionDecision::Never;
     }
     if waiting == 0 && in_use.with(need).fits(capacity) {
-        return Decision::Admit;
+        return AdmissionDecision::Admit;
     }
     if waiting < capacity.queue {
-        return Decision::Wait;
+        return AdmissionDecision::Wait;
     }
     // The longer the queue, the less it helps to come back soon; bounded to a minute.
     let seconds = u64::try_from(waiting).unwrap_or(60).clamp(1, 60);
-    Decision::Full {
+    AdmissionDecision::Full {
         retry_after: Duration::from_secs(seconds),
     }
 }
@@ -159,18 +159,18 @@ mod tests {
         let empty = InUse::default();
         let busy = empty.with(need(600, 2));
         let table = [
-            (need(1000, 4), empty, 0, Decision::Admit),
-            (need(1001, 1), empty, 0, Decision::Never),
-            (need(1, 5), empty, 0, Decision::Never),
-            (need(400, 2), busy, 0, Decision::Admit),
-            (need(401, 2), busy, 0, Decision::Wait),
-            (need(1, 3), busy, 0, Decision::Wait),
-            (need(1, 1), busy, 1, Decision::Wait),
+            (need(1000, 4), empty, 0, AdmissionDecision::Admit),
+            (need(1001, 1), empty, 0, AdmissionDecision::Never),
+            (need(1, 5), empty, 0, AdmissionDecision::Never),
+            (need(400, 2), busy, 0, AdmissionDecision::Admit),
+            (need(401, 2), busy, 0, AdmissionDecision::Wait),
+            (need(1, 3), busy, 0, AdmissionDecision::Wait),
+            (need(1, 1), busy, 1, AdmissionDecision::Wait),
             (
                 need(1, 1),
                 busy,
                 2,
-                Decision::Full {
+                AdmissionDecision::Full {
                     retry_after: Duration::from_secs(2),
                 },
             ),
@@ -185,7 +185,7 @@ mod tests {
         let three = InUse { vms: 3, ..empty };
         assert_eq!(
             decide(need(1, 1), three, 0, HOST),
-            Decision::Wait,
+            AdmissionDecision::Wait,
             "as many VMs as there may be"
         );
     }

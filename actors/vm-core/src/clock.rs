@@ -11,7 +11,7 @@ use crate::guest::ClockReading;
 
 /// A guest's clocks, and when the host asked and was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct ClockSample {
     /// When it was asked: nanoseconds on the host's steady clock.
     pub asked_ns: u64,
     /// When the answer came, on the same clock.
@@ -22,7 +22,7 @@ pub struct Sample {
     pub guest: ClockReading,
 }
 
-impl Sample {
+impl ClockSample {
     /// How long the answer took.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
@@ -55,7 +55,7 @@ pub enum Rate {
 
 /// Compares the guest's steady clock between two samples with the host's.
 #[must_use]
-pub fn rate(first: &Sample, second: &Sample) -> Rate {
+pub fn rate(first: &ClockSample, second: &ClockSample) -> Rate {
     // One that goes backwards has stood still, at best.
     let guest = second.guest.steady_ns.saturating_sub(first.guest.steady_ns) as f64;
     // The longest and the shortest time that can have passed between the two readings.
@@ -82,7 +82,7 @@ pub fn rate(first: &Sample, second: &Sample) -> Rate {
 /// How far the guest's wall clock is from the host's, beyond what the time of the answer explains:
 /// zero when it may be right.
 #[must_use]
-pub fn offset(sample: &Sample) -> Duration {
+pub fn offset(sample: &ClockSample) -> Duration {
     let earliest = sample.wall_ns;
     let took = u64::try_from(sample.round_trip().as_nanos()).unwrap_or(u64::MAX);
     let latest = sample.wall_ns.saturating_add(took);
@@ -92,7 +92,7 @@ pub fn offset(sample: &Sample) -> Duration {
 
 /// Whether the guest's wall clock is near enough to the host's.
 #[must_use]
-pub fn is_set(sample: &Sample) -> bool {
+pub fn is_set(sample: &ClockSample) -> bool {
     offset(sample) <= OFFSET_TOLERANCE
 }
 
@@ -103,8 +103,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// Asked at, answered at, the guest's steady clock; all in milliseconds.
-    fn sample((asked, answered, steady): (u64, u64, u64)) -> Sample {
-        Sample {
+    fn sample((asked, answered, steady): (u64, u64, u64)) -> ClockSample {
+        ClockSample {
             asked_ns: asked * MS,
             answered_ns: answered * MS,
             wall_ns: (1_000_000 + asked) * MS,

@@ -8,7 +8,7 @@ use vmm_api_core::{ExecReport, ExecState, NewExec, TerminalSize};
 
 /// What is executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Program {
+pub enum ExecProgram {
     /// A program and its arguments, passed as they are; no shell reads them.
     Argv(Vec<String>),
     /// A text that the agent writes to a file of its own, and the command that runs it: `{0}` in it
@@ -25,7 +25,7 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecSpec {
     /// What is executed.
-    pub program: Program,
+    pub program: ExecProgram,
     /// The folder it starts in; absolute.
     pub cwd: String,
     /// Added to the guest's own small environment (`PATH`, `HOME`, `LANG`) and the image's.
@@ -161,9 +161,9 @@ impl TryFrom<NewExec> for ExecSpec {
         let program = match (request.script, request.argv, &request.shell) {
             (Some(text), None, shell) => {
                 let shell = Self::shell(shell.as_deref().unwrap_or("bash"))?;
-                Program::Script { text, shell }
+                ExecProgram::Script { text, shell }
             }
-            (None, Some(argv), None) => Program::Argv(argv),
+            (None, Some(argv), None) => ExecProgram::Argv(argv),
             (None, Some(_), Some(shell)) => return Err(ExecError::Shell(shell.clone())),
             _ => return Err(ExecError::ScriptOrArgv),
         };
@@ -209,8 +209,8 @@ impl ExecSpec {
     /// The first [`ExecError`] found.
     pub fn check(&self) -> Result<(), ExecError> {
         match &self.program {
-            Program::Argv(words) => check_words("argv", words)?,
-            Program::Script { text, shell } => {
+            ExecProgram::Argv(words) => check_words("argv", words)?,
+            ExecProgram::Script { text, shell } => {
                 check_words("shell", shell)?;
                 if !shell.iter().any(|word| word.contains("{0}")) {
                     return Err(ExecError::Shell(shell.join(" ")));
@@ -253,8 +253,8 @@ impl ExecSpec {
     fn bytes(&self) -> usize {
         let words = |words: &[String]| words.iter().map(|word| word.len() + 1).sum::<usize>();
         let program = match &self.program {
-            Program::Argv(argv) => words(argv),
-            Program::Script { text, shell } => text.len() + words(shell),
+            ExecProgram::Argv(argv) => words(argv),
+            ExecProgram::Script { text, shell } => text.len() + words(shell),
         };
         let env: usize = self
             .env
@@ -281,7 +281,7 @@ mod tests {
 
     fn argv(words: &[&str]) -> ExecSpec {
         ExecSpec {
-            program: Program::Argv(words.iter().map(|word| (*word).to_owned()).collect()),
+            program: ExecProgram::Argv(words.iter().map(|word| (*word).to_owned()).collect()),
             cwd: ExecSpec::WORKSPACE.to_owned(),
             env: BTreeMap::new(),
             timeout: None,
@@ -397,13 +397,13 @@ mod tests {
             (spec.cwd.as_str(), spec.timeout),
             ("/workspace", Some(Duration::from_millis(5)))
         );
-        let Program::Script { text, shell } = spec.program else {
+        let ExecProgram::Script { text, shell } = spec.program else {
             panic!("it is a script")
         };
         assert_eq!((text.as_str(), shell[0].as_str()), ("make\n", "bash"));
         assert_eq!(
             start(r#"{"argv":["ls"]}"#).unwrap().program,
-            Program::Argv(vec!["ls".to_owned()])
+            ExecProgram::Argv(vec!["ls".to_owned()])
         );
         assert_eq!(start("{}"), Err(ExecError::ScriptOrArgv));
         assert_eq!(
@@ -426,7 +426,7 @@ mod tests {
             argv: Some(vec!["echo".to_owned(), hostile.to_owned()]),
             ..NewExec::default()
         };
-        let Program::Argv(argv) = ExecSpec::try_from(request).unwrap().program else {
+        let ExecProgram::Argv(argv) = ExecSpec::try_from(request).unwrap().program else {
             panic!("it is argv")
         };
         assert_eq!(argv, ["echo", hostile]);

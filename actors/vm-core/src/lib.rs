@@ -28,13 +28,13 @@ mod stored_name;
 pub mod stuck;
 pub mod token;
 
-pub use exec::{ExecEnd, ExecError, ExecSpec, Program};
+pub use exec::{ExecEnd, ExecError, ExecProgram, ExecSpec};
 pub use lease::{Lease, LeaseError, LeaseLimits};
-pub use spec::{Limits, SpecError, TemplateKey, VmSpec};
+pub use spec::{SpecError, TemplateKey, VmLimits, VmSpec};
 pub use state::{IllegalTransition, VmEvent};
 pub use stored_name::{StoredName, StoredNameError};
 pub use vmm_api_core::{
-    DriverName, ExecId, ExecReport, ExecState, FailureReason, IdError, ImageRef, Isolation,
-    IsolationUnmet, MAX_SNAPSHOTS, Network, OutputStream, Owner, SnapshotName, Source,
-    TerminalSize, USUAL_PATH, UnixMs, VmId, VmState,
+    DriverName, ExecId, ExecReport, ExecState, FailureReason, ImageRef, Isolation, IsolationUnmet,
+    MAX_SNAPSHOTS, Network, OutputStream, Owner, SnapshotName, TerminalSize, USUAL_PATH, UnixMs,
+    VmId, VmSource, VmState, VmmIdError,
 };

@@ -61,7 +61,7 @@ pub enum TemplateState {
 
 /// What to do for one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum PoolAction {
     /// Boot and save a template.
     MakeTemplate(TemplateKey),
     /// Make this many clones.
@@ -73,7 +73,7 @@ pub enum Action {
 }
 
 /// What the pool does next. One template is made at a time, since booting is what costs most.
-pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
+pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<PoolAction> {
     let mut actions = drops(entries, policy, now);
     let making_template = entries
         .iter()
@@ -95,7 +95,7 @@ pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action>
                     .min(permits);
                 if lacking > 0 {
                     permits -= lacking;
-                    actions.push(Action::MakeClones(entry.key.clone(), lacking));
+                    actions.push(PoolAction::MakeClones(entry.key.clone(), lacking));
                 }
             }
             TemplateState::InProgress => {}
@@ -105,7 +105,7 @@ pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action>
             {
                 may_make = false;
                 templates += 1;
-                actions.push(Action::MakeTemplate(entry.key.clone()));
+                actions.push(PoolAction::MakeTemplate(entry.key.clone()));
             }
             TemplateState::Absent | TemplateState::FailedUntil(_) => {}
         }
@@ -122,7 +122,7 @@ fn target(entry: &PoolEntry, policy: Policy) -> usize {
     if entry.configured { policy.clones } else { 0 }
 }
 
-fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
+fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<PoolAction> {
     let mut actions = Vec::new();
     for entry in entries {
         let keep = if is_wanted(entry, policy, now) {
@@ -131,13 +131,16 @@ fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
             0
         };
         if entry.ready > keep {
-            actions.push(Action::DropClones(entry.key.clone(), entry.ready - keep));
+            actions.push(PoolAction::DropClones(
+                entry.key.clone(),
+                entry.ready - keep,
+            ));
         }
         if !is_wanted(entry, policy, now)
             && entry.template == TemplateState::Ready
             && entry.making == 0
         {
-            actions.push(Action::DropTemplate(entry.key.clone()));
+            actions.push(PoolAction::DropTemplate(entry.key.clone()));
         }
     }
     actions
@@ -178,7 +181,7 @@ mod tests {
         };
         assert_eq!(
             decide(&[entry(1, TemplateState::Absent, 0, 0)], policy, NOW),
-            [Action::MakeTemplate(key(1))]
+            [PoolAction::MakeTemplate(key(1))]
         );
         assert_eq!(
             decide(&[entry(1, TemplateState::InProgress, 0, 0)], policy, NOW),
@@ -186,11 +189,11 @@ mod tests {
         );
         assert_eq!(
             decide(&[entry(1, TemplateState::Ready, 0, 0)], policy, NOW),
-            [Action::MakeClones(key(1), 2)]
+            [PoolAction::MakeClones(key(1), 2)]
         );
         assert_eq!(
             decide(&[entry(1, TemplateState::Ready, 1, 1)], policy, NOW),
-            [Action::MakeClones(key(1), 1)]
+            [PoolAction::MakeClones(key(1), 1)]
         );
         assert_eq!(
             decide(&[entry(1, TemplateState::Ready, 3, 0)], policy, NOW),
@@ -206,13 +209,16 @@ mod tests {
         ];
         assert_eq!(
             decide(&entries, Policy::default(), NOW),
-            [Action::MakeTemplate(key(1))]
+            [PoolAction::MakeTemplate(key(1))]
         );
         let entries = [
             entry(1, TemplateState::Ready, 1, 0),
             entry(2, TemplateState::Ready, 0, 0),
         ];
-        let wanted = [Action::MakeClones(key(1), 1), Action::MakeClones(key(2), 1)];
+        let wanted = [
+            PoolAction::MakeClones(key(1), 1),
+            PoolAction::MakeClones(key(2), 1),
+        ];
         assert_eq!(decide(&entries, Policy::default(), NOW), wanted);
     }
 
@@ -223,7 +229,7 @@ mod tests {
         let now = TemplateState::FailedUntil(NOW);
         assert_eq!(
             decide(&[entry(1, now, 0, 0)], Policy::default(), NOW),
-            [Action::MakeTemplate(key(1))]
+            [PoolAction::MakeTemplate(key(1))]
         );
     }
 
@@ -233,10 +239,13 @@ mod tests {
         idle.configured = false;
         assert_eq!(
             decide(&[idle.clone()], Policy::default(), NOW),
-            [Action::DropClones(key(1), 1)]
+            [PoolAction::DropClones(key(1), 1)]
         );
         idle.last_used = UnixMs(0);
-        let wanted = [Action::DropClones(key(1), 1), Action::DropTemplate(key(1))];
+        let wanted = [
+            PoolAction::DropClones(key(1), 1),
+            PoolAction::DropTemplate(key(1)),
+        ];
         assert_eq!(decide(&[idle.clone()], Policy::default(), NOW), wanted);
         idle.making = 1;
         assert_eq!(
@@ -247,7 +256,7 @@ mod tests {
         let much = entry(1, TemplateState::Ready, 5, 0);
         assert_eq!(
             decide(&[much], Policy::default(), NOW),
-            [Action::DropClones(key(1), 3)]
+            [PoolAction::DropClones(key(1), 3)]
         );
     }
 
@@ -274,7 +283,7 @@ mod tests {
         let later = NOW.plus(Duration::from_secs(30));
         let actions = decide(&entries, Policy::default(), later);
         assert!(
-            matches!(actions[..], [Action::MakeClones(_, 2)]),
+            matches!(actions[..], [PoolAction::MakeClones(_, 2)]),
             "{actions:?}"
         );
     }

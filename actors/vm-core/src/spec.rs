@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmm_api_core::network::{AllowList, Target};
+use vmm_api_core::network::{AllowList, NetworkTarget};
 use vmm_api_core::{ImageRef, Isolation, Network, NewVm, Owner};
 
 /// A checked request for one VM.
@@ -21,9 +21,9 @@ pub struct VmSpec {
     /// With [`Network::User`]: of what the manager allows, only this; all of it without.
     pub allow: Option<AllowList>,
     /// Where the services are that its owner gives it.
-    pub services: Option<Target>,
+    pub services: Option<NetworkTarget>,
     /// What is led to them beside requests to the proxy itself.
-    pub services_for: Vec<Target>,
+    pub services_for: Vec<NetworkTarget>,
     /// How long it may live without its lease being extended.
     pub lease: Duration,
     /// Who asked.
@@ -109,7 +109,7 @@ impl Default for TemplateKey {
 
 /// The bounds of what one VM may be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct VmLimits {
     /// Most virtual processors of one VM.
     pub max_vcpus: u8,
     /// Least memory in MiB; below it the guest's kernel does not start.
@@ -124,7 +124,7 @@ pub struct Limits {
     pub max_lease: Duration,
 }
 
-impl Default for Limits {
+impl Default for VmLimits {
     fn default() -> Self {
         Self {
             max_vcpus: 4,
@@ -151,7 +151,7 @@ pub struct SpecError {
     pub most: u64,
 }
 
-impl Limits {
+impl VmLimits {
     /// All that is out of bounds in `spec`, in the order of its fields.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn bounds_are_inclusive_and_all_mistakes_come_at_once() {
-        let limits = Limits::default();
+        let limits = VmLimits::default();
         assert_eq!(limits.check(&spec()), Ok(()));
         let most = VmSpec {
             vcpus: 4,

@@ -6,7 +6,7 @@ use crate::{FailureReason, UnixMs, VmState};
 
 /// What is known of a VM when it is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct VmObservation {
     /// Where it is in its lifecycle.
     pub state: VmState,
     /// When it was started.
@@ -41,7 +41,7 @@ impl Default for Deadlines {
 
 /// Why the VM is to be released, or `None` when it is to be kept. A VM that is stopping or gone is
 /// never stuck: its end is under way.
-pub fn verdict(facts: &Facts, now: UnixMs, deadlines: Deadlines) -> Option<FailureReason> {
+pub fn verdict(facts: &VmObservation, now: UnixMs, deadlines: Deadlines) -> Option<FailureReason> {
     match facts.state {
         VmState::Stopping | VmState::Gone => return None,
         // It broke and nobody has cleaned up behind it.
@@ -87,7 +87,7 @@ mod tests {
             (Gone, 0, Some(1), 1, false, false, None),
         ];
         for (state, started, lease, seen, process_alive, paused, wanted) in table {
-            let facts = Facts {
+            let facts = VmObservation {
                 state,
                 started: UnixMs(started * 1000),
                 lease_until: lease.map(|second: u64| UnixMs(second * 1000)),
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_releases_nothing() {
-        let facts = Facts {
+        let facts = VmObservation {
             state: VmState::Busy,
             started: UnixMs(50_000),
             lease_until: Some(UnixMs(60_000)),

@@ -24,7 +24,7 @@ const LEEWAY: Duration = Duration::from_secs(30);
 
 /// What a token allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum TokenScope {
     /// `vms:read`: see VMs and what runs in them.
     Read,
     /// `vms:write`: allocate and release VMs, and run things in them. Includes reading.
@@ -33,7 +33,7 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
+impl TokenScope {
     /// The word in the token.
     pub fn word(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ pub struct Claims {
 
 impl Claims {
     /// Claims for the manager, from now on for `lifetime`.
-    pub fn new(subject: &str, scopes: &[Scope], now: UnixMs, lifetime: Duration) -> Self {
+    pub fn new(subject: &str, scopes: &[TokenScope], now: UnixMs, lifetime: Duration) -> Self {
         let words: Vec<&str> = scopes.iter().map(|scope| scope.word()).collect();
         let iat = now.0 / 1000;
         Self {
@@ -74,8 +74,8 @@ impl Claims {
     }
 
     /// Whether the token allows this.
-    pub fn allows(&self, wanted: Scope) -> bool {
-        let held = [Scope::Read, Scope::Write, Scope::Admin]
+    pub fn allows(&self, wanted: TokenScope) -> bool {
+        let held = [TokenScope::Read, TokenScope::Write, TokenScope::Admin]
             .into_iter()
             .filter(|scope| self.scope.split(' ').any(|word| word == scope.word()))
             .max();
@@ -106,7 +106,7 @@ pub enum TokenError {
     NotYet,
     /// It does not allow what was asked for.
     #[error("the token lacks the scope {}", .0.word())]
-    Scope(Scope),
+    Scope(TokenScope),
 }
 
 /// A signing key shorter than HS256 is safe with.
@@ -150,7 +150,12 @@ impl TokenKey {
     ///
     /// # Errors
     /// [`TokenError`].
-    pub fn verify(&self, token: &str, wanted: Scope, now: UnixMs) -> Result<Claims, TokenError> {
+    pub fn verify(
+        &self,
+        token: &str,
+        wanted: TokenScope,
+        now: UnixMs,
+    ) -> Result<Claims, TokenError> {
         if token.len() > MAX_LEN {
             return Err(TokenError::Malformed);
         }
@@ -183,7 +188,7 @@ fn part<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, TokenError> {
     serde_json::from_slice(&bytes).map_err(|_| TokenError::Malformed)
 }
 
-fn check(claims: &Claims, wanted: Scope, now: UnixMs) -> Result<(), TokenError> {
+fn check(claims: &Claims, wanted: TokenScope, now: UnixMs) -> Result<(), TokenError> {
     let now_s = now.0 / 1000;
     if claims.aud != AUDIENCE {
         return Err(TokenError::Audience);
@@ -211,7 +216,7 @@ mod tests {
     }
 
     fn claims() -> Claims {
-        Claims::new("runner", &[Scope::Write], NOW, Duration::from_secs(60))
+        Claims::new("runner", &[TokenScope::Write], NOW, Duration::from_secs(60))
     }
 
     fn forged(header: &str, claims: &str) -> String {
@@ -227,29 +232,29 @@ mod tests {
     #[test]
     fn a_token_holds_for_its_scope_and_time() {
         let token = key().sign(&claims());
-        assert_eq!(key().verify(&token, Scope::Write, NOW), Ok(claims()));
+        assert_eq!(key().verify(&token, TokenScope::Write, NOW), Ok(claims()));
         assert!(
-            key().verify(&token, Scope::Read, NOW).is_ok(),
+            key().verify(&token, TokenScope::Read, NOW).is_ok(),
             "writing includes reading"
         );
         assert_eq!(
-            key().verify(&token, Scope::Admin, NOW),
-            Err(TokenError::Scope(Scope::Admin))
+            key().verify(&token, TokenScope::Admin, NOW),
+            Err(TokenError::Scope(TokenScope::Admin))
         );
         let last = UnixMs(NOW.0 + 59_999);
-        assert!(key().verify(&token, Scope::Write, last).is_ok());
+        assert!(key().verify(&token, TokenScope::Write, last).is_ok());
         assert_eq!(
-            key().verify(&token, Scope::Write, UnixMs(NOW.0 + 60_000)),
+            key().verify(&token, TokenScope::Write, UnixMs(NOW.0 + 60_000)),
             Err(TokenError::Expired)
         );
         assert!(
             key()
-                .verify(&token, Scope::Write, UnixMs(NOW.0 - 30_000))
+                .verify(&token, TokenScope::Write, UnixMs(NOW.0 - 30_000))
                 .is_ok(),
             "clocks differ a little"
         );
         assert_eq!(
-            key().verify(&token, Scope::Write, UnixMs(NOW.0 - 31_000)),
+            key().verify(&token, TokenScope::Write, UnixMs(NOW.0 - 31_000)),
             Err(TokenError::NotYet)
         );
     }
@@ -265,12 +270,12 @@ mod tests {
             "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         );
         assert_eq!(
-            key.verify(token, Scope::Read, NOW),
+            key.verify(token, TokenScope::Read, NOW),
             Err(TokenError::Malformed)
         );
         let changed = token.replace(".dBjf", ".dBjg");
         assert_eq!(
-            key.verify(&changed, Scope::Read, NOW),
+            key.verify(&changed, TokenScope::Read, NOW),
             Err(TokenError::Signature)
         );
         assert!(
@@ -286,19 +291,19 @@ mod tests {
         for alg in ["none", "HS512", "RS256", "hs256"] {
             let token = forged(&format!(r#"{{"alg":"{alg}"}}"#), &json);
             assert_eq!(
-                key().verify(&token, Scope::Read, NOW),
+                key().verify(&token, TokenScope::Read, NOW),
                 Err(TokenError::Algorithm),
                 "{alg}"
             );
         }
         let other = TokenKey::new(&[8; 32]).unwrap().sign(&claims());
         assert_eq!(
-            key().verify(&other, Scope::Read, NOW),
+            key().verify(&other, TokenScope::Read, NOW),
             Err(TokenError::Signature)
         );
         let unsigned = key().sign(&claims()).rsplit_once('.').unwrap().0.to_owned() + ".";
         assert_eq!(
-            key().verify(&unsigned, Scope::Read, NOW),
+            key().verify(&unsigned, TokenScope::Read, NOW),
             Err(TokenError::Signature)
         );
         let elsewhere = Claims {
@@ -306,7 +311,7 @@ mod tests {
             ..claims()
         };
         assert_eq!(
-            key().verify(&key().sign(&elsewhere), Scope::Read, NOW),
+            key().verify(&key().sign(&elsewhere), TokenScope::Read, NOW),
             Err(TokenError::Audience)
         );
     }
@@ -317,7 +322,7 @@ mod tests {
         for text in ["", ".", "..", "a.b.c", "a.b", "{}.{}.{}", &long] {
             assert!(
                 matches!(
-                    key().verify(text, Scope::Read, NOW),
+                    key().verify(text, TokenScope::Read, NOW),
                     Err(TokenError::Malformed)
                 ),
                 "{text}"
@@ -325,7 +330,7 @@ mod tests {
         }
         let listed = forged(r#"{"alg":"HS256"}"#, "[]");
         assert_eq!(
-            key().verify(&listed, Scope::Read, NOW),
+            key().verify(&listed, TokenScope::Read, NOW),
             Err(TokenError::Malformed)
         );
     }
@@ -336,12 +341,12 @@ mod tests {
             scope: "xvms:admin vms:reader".to_owned(),
             ..claims()
         };
-        assert!(!odd.allows(Scope::Read));
+        assert!(!odd.allows(TokenScope::Read));
         let two = Claims {
             scope: "vms:read vms:admin".to_owned(),
             ..claims()
         };
-        assert!(two.allows(Scope::Admin));
+        assert!(two.allows(TokenScope::Admin));
     }
 
     #[test]

@@ -24,11 +24,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use vm_core::network::{AllowList, Reach};
+use vm_core::network::{AllowList, NetworkPolicy};
 use vm_core::{ExecEnd, VmSpec, VmState};
 use vm_engine::image::ImageStore;
-use vm_engine::network::{Limits, Trust, Uplink};
-use vm_engine::{Driver as _, Flow, Machine, Template};
+use vm_engine::network::{NetworkLimits, TrustedAuthorities, Uplink};
+use vm_engine::{Driver as _, Machine, OutputFlow, Template};
 
 use support::{
     Collect, CollectedOutput, Lab, TEST_TIMEOUT, cache, clone_of, identity, run, script,
@@ -113,15 +113,15 @@ fn network(lab: &Lab) {
     let places = [format!("peer.test:{port}"), format!("127.0.0.1:{port}")];
     let places = places.iter().map(|text| text.parse().unwrap());
     let uplink = Uplink {
-        reach: Reach {
+        reach: NetworkPolicy {
             manager: AllowList(places.collect()),
             requested: None,
         },
         services: None,
-        limits: Limits::default(),
+        limits: NetworkLimits::default(),
         traffic: Arc::default(),
         resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
-        trust: Trust::default(),
+        trust: TrustedAuthorities::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let machine = lab.start("vm-network");
@@ -392,7 +392,7 @@ fn first_output(machine: &dyn Machine) {
             script("echo here"),
             Box::new(Collect {
                 sender,
-                flow: Flow::Continue,
+                flow: OutputFlow::Continue,
             }),
         )
         .unwrap();

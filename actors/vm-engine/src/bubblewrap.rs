@@ -17,9 +17,9 @@ use vm_core::guest::VERSION;
 use vm_core::{DriverName, Isolation, TemplateKey};
 
 use crate::image::Image;
-use crate::link::{FIRST, HelloFailure, Link, await_hello};
+use crate::link::{FIRST, GuestLink, HelloFailure, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
-use crate::process::{FileLimit, Process};
+use crate::process::{DriverProcess, FileLimit};
 use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
 /// Parts of `/etc` that programs need and that tell nothing.
@@ -81,7 +81,7 @@ impl Driver for BubblewrapDriver {
             .stdin(Stdio::from(OwnedFd::from(agent_inside)))
             .stdout(Stdio::null());
         let hint = "install Debian's bubblewrap, or set the path of bwrap";
-        let process = Arc::new(Process::start(
+        let process = Arc::new(DriverProcess::start(
             command,
             directory.path(),
             FileLimit::fixed(FILE_LIMIT),
@@ -91,7 +91,7 @@ impl Driver for BubblewrapDriver {
         let on_disconnect =
             on_disconnect(Arc::clone(&process), Arc::clone(&ending), request.on_event);
         let (link, greeting) =
-            Link::new(agent, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
+            GuestLink::new(agent, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
         let parts = NewMachine {
             id: request.id,
             process: Arc::clone(&process),

@@ -140,7 +140,7 @@ pub trait Machine: Send + Sync {
     /// [`MachineError`] when the VM cannot be told.
     fn kill_exec(&self, ticket: ExecTicket, grace: Duration) -> Result<(), MachineError>;
 
-    /// Lets output flow again after the sink said [`Flow::Hold`](crate::Flow::Hold).
+    /// Lets output flow again after the sink said [`OutputFlow::Hold`](crate::OutputFlow::Hold).
     ///
     /// # Errors
     /// [`MachineError`] when the VM cannot be told.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vm_core::guest::Failure;
+use vm_core::guest::GuestFailure;
 use vm_core::{DriverName, FailureReason};
 
 /// Why a VM or a template could not be made.
@@ -135,7 +135,7 @@ pub enum MachineError {
     Silent(Duration),
     /// Its agent said no.
     #[error("the agent in the VM refused: {0}")]
-    Guest(#[from] Failure),
+    Guest(#[from] GuestFailure),
     /// Reading what to send, or writing what came, failed on the host's side.
     #[error("the tar cannot be passed on: {0}")]
     Tar(#[source] std::io::Error),

@@ -3,7 +3,7 @@
 use vm_core::FailureReason;
 
 /// Told what a long work is doing, in a sentence for people: `unpacking 120 of 178 MB`.
-pub type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
+pub type OnProgress<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 /// Called from a thread of the machine; must return soon and must not call the machine.
 pub type OnMachineEvent = Box<dyn Fn(MachineEvent) + Send + Sync>;

@@ -8,7 +8,7 @@ pub struct ExecTicket(pub u32);
 
 /// Whether more output may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum OutputFlow {
     /// Yes.
     Continue,
     /// Not until [`Machine::resume_output`](crate::Machine::resume_output); up to
@@ -20,7 +20,7 @@ pub enum Flow {
 /// machine: it must return soon, and must not call the machine.
 pub trait ExecSink: Send {
     /// What it wrote, in the order of each stream.
-    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow;
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> OutputFlow;
 
     /// How it ended; the last call.
     fn ended(&mut self, end: ExecEnd);

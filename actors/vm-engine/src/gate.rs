@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use vm_core::guest::{Credits, Excess};
+use vm_core::guest::{Credits, ExcessCredit};
 
 /// What may still be sent on one channel.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct SendWindow {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -18,7 +18,7 @@ struct State {
     closed: bool,
 }
 
-impl Gate {
+impl SendWindow {
     /// With a window of its own.
     pub(crate) fn new(credits: Credits) -> Self {
         Self {
@@ -52,8 +52,8 @@ impl Gate {
     /// More may be sent.
     ///
     /// # Errors
-    /// [`Excess`] when the other side allows more than it was sent.
-    pub(crate) fn add(&self, bytes: u32) -> Result<(), Excess> {
+    /// [`ExcessCredit`] when the other side allows more than it was sent.
+    pub(crate) fn add(&self, bytes: u32) -> Result<(), ExcessCredit> {
         let added = self.state.lock().credits.add(bytes);
         self.changed.notify_all();
         added

@@ -33,8 +33,8 @@ mod qmp;
 
 pub use driver::{CloneRequest, Driver, Machine, StartRequest, Template};
 pub use error::{DriverError, MachineError};
-pub use event::{MachineEvent, OnMachineEvent, Progress};
-pub use exec::{ExecSink, ExecTicket, Flow};
+pub use event::{MachineEvent, OnMachineEvent, OnProgress};
+pub use exec::{ExecSink, ExecTicket, OutputFlow};
 pub use identity::Identity;
 pub use link::bound_buffers;
 pub use process::{OrphanProcess, ProcessRecord, disk_is_full, end_orphans};

@@ -16,12 +16,12 @@ use crate::error::{DriverError, MachineError};
 use crate::event::{MachineEvent, OnMachineEvent};
 use crate::exec::{ExecSink, ExecTicket};
 use crate::identity::Identity;
-use crate::link::{Link, OnDisconnect};
+use crate::link::{GuestLink, OnDisconnect};
 use crate::network::{Uplink, proxy};
-use crate::process::{Process, ProcessRecord};
+use crate::process::{DriverProcess, ProcessRecord};
 
 /// The driver's part of letting a VM stand still and go on.
-pub(crate) trait Monitor: Send + Sync {
+pub(crate) trait PauseControl: Send + Sync {
     /// It stands still.
     fn stop(&self, deadline: Duration) -> Result<(), DriverError>;
 
@@ -29,13 +29,13 @@ pub(crate) trait Monitor: Send + Sync {
     fn unpause(&self, deadline: Duration) -> Result<(), DriverError>;
 
     /// What keeps and brings back its memory and disk, where the driver has that.
-    fn snapshots(&self) -> Option<&dyn Snapshots> {
+    fn snapshots(&self) -> Option<&dyn SnapshotControl> {
         None
     }
 }
 
 /// The driver's part of going back: all of it while the VM stands still.
-pub(crate) trait Snapshots {
+pub(crate) trait SnapshotControl {
     /// Keeps memory and disk; the bytes that this takes on the disk.
     fn save(&self, name: &SnapshotName, deadline: Duration) -> Result<u64, MachineError>;
 
@@ -105,11 +105,11 @@ impl Drop for MachineDirectory {
 /// A VM of any driver.
 pub(crate) struct VmMachine {
     id: VmId,
-    process: Arc<Process>,
-    link: Link,
+    process: Arc<DriverProcess>,
+    link: GuestLink,
     directory: MachineDirectory,
     /// Lets it stand still and go on, where its driver can.
-    monitor: Option<Arc<dyn Monitor>>,
+    monitor: Option<Arc<dyn PauseControl>>,
     paused: AtomicBool,
     /// One at a time lets it stand still or go on.
     turn: Mutex<()>,
@@ -124,10 +124,10 @@ pub(crate) struct VmMachine {
 /// What a machine is made of.
 pub(crate) struct NewMachine {
     pub(crate) id: VmId,
-    pub(crate) process: Arc<Process>,
-    pub(crate) link: Link,
+    pub(crate) process: Arc<DriverProcess>,
+    pub(crate) link: GuestLink,
     pub(crate) directory: MachineDirectory,
-    pub(crate) monitor: Option<Arc<dyn Monitor>>,
+    pub(crate) monitor: Option<Arc<dyn PauseControl>>,
     /// Whether it is a clone that stands still until it is woken.
     pub(crate) paused: bool,
     pub(crate) has_identity: bool,
@@ -140,12 +140,12 @@ fn of_monitor(error: &DriverError) -> MachineError {
 }
 
 impl VmMachine {
-    fn monitor(&self) -> Result<&Arc<dyn Monitor>, MachineError> {
+    fn monitor(&self) -> Result<&Arc<dyn PauseControl>, MachineError> {
         let monitor = self.monitor.as_ref();
         monitor.ok_or(MachineError::Unsupported("let a VM stand still"))
     }
 
-    fn snapshots(&self) -> Result<&dyn Snapshots, MachineError> {
+    fn snapshots(&self) -> Result<&dyn SnapshotControl, MachineError> {
         let snapshots = self.monitor.as_ref().and_then(|it| it.snapshots());
         snapshots.ok_or(MachineError::Unsupported("go back to a snapshot"))
     }
@@ -205,7 +205,7 @@ impl VmMachine {
 /// What the connection does when it ends: finds out how the process ended, and tells, unless the
 /// end was wanted.
 pub(crate) fn on_disconnect(
-    process: Arc<Process>,
+    process: Arc<DriverProcess>,
     ending: Arc<AtomicBool>,
     tell: OnMachineEvent,
 ) -> OnDisconnect {

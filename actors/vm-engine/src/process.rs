@@ -34,7 +34,7 @@ pub struct ProcessRecord {
 
 /// A process in a group and a folder of its own.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct DriverProcess {
     child: Mutex<Child>,
     record: ProcessRecord,
     file_limit: Mutex<FileLimit>,
@@ -45,7 +45,7 @@ pub(crate) struct Process {
 pub(crate) struct FileLimit {
     /// At first.
     pub(crate) usual: u64,
-    /// After all that [`Process::allow_growth`] has added.
+    /// After all that [`DriverProcess::allow_growth`] has added.
     pub(crate) most: u64,
 }
 
@@ -59,7 +59,7 @@ impl FileLimit {
     }
 }
 
-impl Process {
+impl DriverProcess {
     /// Starts `command` in `folder`; its standard error goes to a file there.
     pub(crate) fn start(
         mut command: Command,
@@ -318,10 +318,10 @@ fn await_end(pid: u32) {
 mod tests {
     use super::*;
 
-    fn sleeper(folder: &Path) -> Process {
+    fn sleeper(folder: &Path) -> DriverProcess {
         let mut command = Command::new("sleep");
         command.arg("1000");
-        Process::start(command, folder, FileLimit::fixed(1 << 20), "").unwrap()
+        DriverProcess::start(command, folder, FileLimit::fixed(1 << 20), "").unwrap()
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Process::start(
+        let error = DriverProcess::start(
             Command::new("no-such-monitor"),
             folder.path(),
             FileLimit::fixed(0),

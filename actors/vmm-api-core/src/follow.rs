@@ -42,7 +42,7 @@ impl Chunk {
 
 /// A line of a followed execution: so many bytes of output are beyond the manager's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DroppedOutput {
     /// How many.
     pub dropped: u64,
 }
@@ -222,7 +222,7 @@ mod tests {
             let expected = FollowLine::Output(Stderr, bytes.to_vec());
             assert_eq!(line(&Chunk::new(Stderr, bytes)), expected);
         }
-        assert_eq!(line(&Dropped { dropped: 7 }), FollowLine::Dropped(7));
+        assert_eq!(line(&DroppedOutput { dropped: 7 }), FollowLine::Dropped(7));
         let lost = ExecReport {
             reason: Some("the VM was ended".to_owned()),
             dropped_bytes: 9,

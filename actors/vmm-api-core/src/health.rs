@@ -7,7 +7,8 @@ use crate::{DriverName, Isolation};
 
 /// Answer of `GET /health`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Health {
+#[schema(as = Health)]
+pub struct ManagerHealth {
     /// How it is on the whole.
     pub status: HealthStatus,
     /// What the host waits for before it gives VMs; while it does, `isolation` is the least that it

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// A text that is not a name of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {text:?} is not valid: {reason}")]
-pub struct IdError {
+pub struct VmmIdError {
     /// What it should have been.
     pub kind: &'static str,
     /// The beginning of what came.
@@ -30,13 +30,13 @@ macro_rules! name {
         }
 
         impl std::str::FromStr for $name {
-            type Err = IdError;
-            fn from_str(text: &str) -> Result<Self, IdError> {
+            type Err = VmmIdError;
+            fn from_str(text: &str) -> Result<Self, VmmIdError> {
                 match $check(text) {
                     Ok(()) => Ok(Self(text.into())),
                     Err(reason) => {
                         let text = text.chars().take(64).collect();
-                        Err(IdError { kind: $kind, text, reason })
+                        Err(VmmIdError { kind: $kind, text, reason })
                     }
                 }
             }

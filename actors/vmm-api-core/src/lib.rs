@@ -3,12 +3,12 @@
 //!
 //! | call | body | answer |
 //! |---|---|---|
-//! | `GET /health` (no token) | | 200 [`Health`] |
+//! | `GET /health` (no token) | | 200 [`ManagerHealth`] |
 //! | `GET /images` | | 200 array of [`ImageView`] |
 //! | `GET /pool` | | 200 array of [`PoolStock`] |
-//! | `GET /vms` | | 200 array of [`Vm`] |
-//! | `POST /vms`, `Idempotency-Key` | [`NewVm`] | 201 [`Allocated`]; 409 isolation not available; 422 outside the limits; 503 and `Retry-After` |
-//! | `GET /vms/{id}` | | 200 [`Vm`]; 404 |
+//! | `GET /vms` | | 200 array of [`VmView`] |
+//! | `POST /vms`, `Idempotency-Key` | [`NewVm`] | 201 [`AllocationView`]; 409 isolation not available; 422 outside the limits; 503 and `Retry-After` |
+//! | `GET /vms/{id}` | | 200 [`VmView`]; 404 |
 //! | `DELETE /vms/{id}` | | 204, also when it has ended already |
 //! | `PUT /vms/{id}/files?path=` | tar (`application/x-tar`) | 200 [`FilesPut`] |
 //! | `GET /vms/{id}/files?path=` | | 200 tar |
@@ -24,7 +24,7 @@
 //! | `POST /vms/{id}/snapshots/{name}/restore` | | 204: it runs from there; 404; 409 |
 //! | `DELETE /vms/{id}/snapshots/{name}` | | 204, also when there is none |
 //! | `POST /vms/{id}/lease` | [`LeaseRequest`] | 200 [`LeaseView`]; 409 when it has expired |
-//! | `DELETE /vms/stuck` | | 200 [`Released`] |
+//! | `DELETE /vms/stuck` | | 200 [`ReleasedVmList`] |
 //!
 //! Times are RFC 3339 in UTC, sizes are MiB. Errors are problem details
 //! (`application/problem+json`). A token is sent as `Authorization: Bearer <JWT>`.
@@ -54,22 +54,24 @@ mod token_end;
 mod vm;
 
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream, USUAL_PATH};
-pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
-pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
+pub use follow::{Chunk, DroppedOutput, FollowLine, FollowLineError};
+pub use health::{
+    CapacityView, HealthStatus, ImageFetch, Kvm, ManagerHealth, PoolView, SharedImages,
+};
 pub use host_view::{Cordon, HostChanges, VmHostFacts, VmHostView};
-pub use id::{ExecId, IdError, ImageRef, Owner, SnapshotName, VmId};
+pub use id::{ExecId, ImageRef, Owner, SnapshotName, VmId, VmmIdError};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use machine::{DEFAULT_HOST, MachineType, VmHostSettings};
 pub use snapshot::{MAX_SNAPSHOTS, NewSnapshot, SnapshotView};
-pub use state::{FailureReason, Source, VmState};
+pub use state::{FailureReason, VmSource, VmState};
 pub use stock::{ImageView, PoolStock, TemplateView};
 pub use terminal::{TerminalCommand, TerminalEvent};
 pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
 pub use token_end::TokenTimes;
 pub use vm::{
-    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, RefusedRequest,
-    Released, ReleasedVm, Vm,
+    AllocationView, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest,
+    RefusedRequest, ReleasedVm, ReleasedVmList, VmView,
 };
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! same text in each of them.
 
 use config_core::{
-    ByteSize, Choices, Plain, Shaped as _, TextKind, ValueError, ValueKind as _, format_size,
-    from_str, list, no_text,
+    ByteSize, Choices, DescribeShape as _, PlainKind, TextKind, ValueError, ValueKind as _,
+    format_size, from_str, list, no_text,
 };
 
 use crate::network::{AllowList, HostPattern};
@@ -29,7 +29,7 @@ const REACHABLE: TextKind<HostPattern> =
     TextKind::new("address", from_str, |pattern| String::from(pattern.clone()));
 
 /// The hosts that a machine may reach.
-pub const ALLOWED: Plain<AllowList> = Plain {
+pub const ALLOWED: PlainKind<AllowList> = PlainKind {
     shape: || list(REACHABLE).shape(),
     read: |item| list(REACHABLE).read(item).map(AllowList),
     parse: no_text,

@@ -48,7 +48,7 @@ impl From<&NewVm> for VmSize {
 
 /// A host, as it is known now.
 #[derive(Debug, Clone)]
-pub struct Host<'a> {
+pub struct PlacementHost<'a> {
     /// Its name.
     pub name: &'a str,
     /// What the operator calls it beside.
@@ -58,14 +58,14 @@ pub struct Host<'a> {
     /// Why it does not answer.
     pub trouble: Option<&'a str>,
     /// What it last said of itself; `None`: nothing yet.
-    pub facts: Option<Facts<'a>>,
+    pub facts: Option<HostCapabilities<'a>>,
     /// The repositories of our jobs there, each in lower case.
     pub jobs: &'a [String],
 }
 
 /// What a host says of itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct HostCapabilities<'a> {
     /// What separates its VMs from it; `None`: it does not know it yet.
     pub isolation: Option<Isolation>,
     /// Names and digests of its images; empty, and none to fetch: it does not say.
@@ -76,7 +76,7 @@ pub struct Facts<'a> {
     pub room: Option<FreeResources>,
 }
 
-impl Facts<'_> {
+impl HostCapabilities<'_> {
     /// Whether the image is there, as far as is known.
     fn has_image(&self, image: &str) -> bool {
         let is_silent = self.images.is_empty() && self.fetchable.is_empty();
@@ -228,7 +228,7 @@ impl Placement {
 
 /// Where a job goes.
 #[must_use]
-pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
+pub fn place(hosts: &[PlacementHost<'_>], wanted: &HostRequest<'_>) -> Placement {
     let mut placement = Placement {
         order: Vec::new(),
         full: Vec::new(),
@@ -280,7 +280,7 @@ pub fn first_missing_label<'a>(own: &[String], asked: &'a [String]) -> Option<&'
 }
 
 /// Why a host is not asked at all. What is not known is no reason.
-fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<HostRejection> {
+fn unfit(host: &PlacementHost<'_>, wanted: &HostRequest<'_>) -> Option<HostRejection> {
     if let Some(label) = first_missing_label(host.labels, wanted.labels) {
         return Some(HostRejection::Label(label.to_owned()));
     }

@@ -54,7 +54,8 @@ impl VmState {
 /// Where a VM came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+#[schema(as = Source)]
+pub enum VmSource {
     /// It waited, booted, in the warm pool.
     Pool,
     /// It was cloned from a template on demand.
@@ -63,7 +64,7 @@ pub enum Source {
     Cold,
 }
 
-impl Source {
+impl VmSource {
     /// The word in JSON, metrics and logs.
     #[must_use]
     pub fn label(self) -> &'static str {

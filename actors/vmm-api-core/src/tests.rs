@@ -13,8 +13,8 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(val
     json
 }
 
-fn vm() -> Vm {
-    Vm {
+fn vm() -> VmView {
+    VmView {
         id: "vm-1".to_owned(),
         state: VmState::Busy.label().to_owned(),
         reason: None,
@@ -30,7 +30,7 @@ fn vm() -> Vm {
         lease_until: Some(UnixMs(600_000)),
         owner: Some("octo/repo#1".to_owned()),
         last_seen: None,
-        source: Some(Source::Pool),
+        source: Some(VmSource::Pool),
         running: 1,
         ended: 2,
         paused: false,
@@ -46,7 +46,7 @@ fn a_vm() {
         r#""lease_until":"1970-01-01T00:10:00.000Z","owner":"octo/repo#1","last_seen":null,"source":"pool","running":1,"ended":2}"#
     );
     assert_eq!(round_trip(&vm()), wanted);
-    let failed = Vm {
+    let failed = VmView {
         reason: Some(FailureReason::GuestSilent.label().to_owned()),
         allow: Some(vec!["pkg.test".to_owned()]),
         ..vm()
@@ -57,10 +57,10 @@ fn a_vm() {
 #[test]
 fn a_later_manager_does_not_break_its_clients() {
     let later = r#"{"id":"7","state":"frozen","isolation":"emulated-vm","shape":"round"}"#;
-    let vm: Vm = serde_json::from_str(later).unwrap();
+    let vm: VmView = serde_json::from_str(later).unwrap();
     assert_eq!((&*vm.id, &*vm.state, vm.created_at), ("7", "frozen", None));
     let later = r#"{"status":"ok","isolation":"emulated-vm","driver":"cloud","kvm":{}}"#;
-    let health: Health = serde_json::from_str(later).unwrap();
+    let health: ManagerHealth = serde_json::from_str(later).unwrap();
     assert_eq!((&*health.driver, &*health.kvm.reason), ("cloud", ""));
 }
 
@@ -153,7 +153,7 @@ fn lines_of_a_followed_execution() {
 
 #[test]
 fn health_what_was_allocated_and_what_was_released() {
-    let health = Health {
+    let health = ManagerHealth {
         status: HealthStatus::Ok,
         preparing: None,
         isolation: Isolation::EmulatedVm,
@@ -186,10 +186,10 @@ fn health_what_was_allocated_and_what_was_released() {
         r#""capacity":{"vms":32,"free_vms":28,"mem_mib":8192,"free_mem_mib":7168,"overhead_mib":64,"vcpus":16,"free_vcpus":12},"version":"0.1.0"}"#
     );
     assert_eq!(round_trip(&health), wanted);
-    let allocated = Allocated {
+    let allocated = AllocationView {
         id: "vm-1".to_owned(),
         state: VmState::Ready.label().to_owned(),
-        source: Source::Clone,
+        source: VmSource::Clone,
         isolation: Some(Isolation::HardwareVm),
         lease_until: Some(UnixMs(0)),
         alloc_ms: 12,
@@ -199,7 +199,7 @@ fn health_what_was_allocated_and_what_was_released() {
         r#""lease_until":"1970-01-01T00:00:00.000Z","alloc_ms":12}"#
     );
     assert_eq!(round_trip(&allocated), wanted);
-    let released = Released {
+    let released = ReleasedVmList {
         released: vec![ReleasedVm {
             id: "vm-1".to_owned(),
             reason: FailureReason::LeaseOver.label().to_owned(),
@@ -229,7 +229,7 @@ fn labels_are_those_of_the_json() {
     ] {
         check(reason, reason.label());
     }
-    for source in [Source::Pool, Source::Clone, Source::Cold] {
+    for source in [VmSource::Pool, VmSource::Clone, VmSource::Cold] {
         check(source, source.label());
     }
     use VmState as S;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::network::{AllowList, Target};
-use crate::{DriverName, FailureReason, ImageRef, Isolation, Owner, Source, UnixMs, VmState};
+use crate::network::{AllowList, NetworkTarget};
+use crate::{DriverName, FailureReason, ImageRef, Isolation, Owner, UnixMs, VmSource, VmState};
 
 /// What the guest can reach over the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -84,13 +84,13 @@ pub struct NewVm {
     /// `network`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
-    pub services: Option<Target>,
+    pub services: Option<NetworkTarget>,
     /// Hosts and ports that are led to `services` as well, instead of out, whatever the network:
     /// over plain HTTP and `CONNECT`. Each connection begins there with a line that says which was
     /// asked for, and whether the VM's own network reaches it. Needs `services`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<String>)]
-    pub services_for: Vec<Target>,
+    pub services_for: Vec<NetworkTarget>,
     /// Seconds until it is released unless extended; 600 unless given.
     #[serde(
         default,
@@ -138,14 +138,14 @@ fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 /// Answer of `POST /vms`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Created)]
-pub struct Allocated {
+pub struct AllocationView {
     /// Its id.
     pub id: String,
     /// `ready`.
     #[schema(value_type = VmState)]
     pub state: String,
     /// Where it came from.
-    pub source: Source,
+    pub source: VmSource,
     /// What separates it from the host.
     #[serde(default)]
     #[schema(value_type = Isolation, required = true)]
@@ -162,7 +162,8 @@ pub struct Allocated {
 
 /// One VM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Vm {
+#[schema(as = Vm)]
+pub struct VmView {
     /// Its id.
     pub id: String,
     /// Where it is in its lifecycle.
@@ -216,8 +217,8 @@ pub struct Vm {
     pub last_seen: Option<UnixMs>,
     /// Where it came from.
     #[serde(default)]
-    #[schema(value_type = Source, required = true)]
-    pub source: Option<Source>,
+    #[schema(value_type = VmSource, required = true)]
+    pub source: Option<VmSource>,
     /// Commands that run in it.
     #[serde(default)]
     #[schema(required = true)]
@@ -270,7 +271,8 @@ pub struct LeaseView {
 
 /// Answer of `DELETE /vms/stuck`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Released {
+#[schema(as = Released)]
+pub struct ReleasedVmList {
     /// What was released, and why.
     #[serde(default)]
     #[schema(required = true)]

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use cluster_actors::replica::{FileMigration, MigrationReport, claim_objects};
 use config_core::{Environment, ObjectKeys, ObjectPlace};
-use store::{LockError, OpenError, Options, Store, StorePlace};
+use store::{LockError, OpenError, Store, StoreOptions, StorePlace};
 
 use crate::steps::TransferPrinter;
-use crate::store::{ConfigFile, PrintText};
+use crate::store::{ConfigPathOption, PrintText};
 
 /// Exit code when all that was there is copied, and the service goes on storing files.
 const ONCE_MORE: u8 = 3;
@@ -72,7 +72,7 @@ pub struct MigrateObjectsOptions {
     pub leave_damaged: bool,
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// Whose place it is to be.
@@ -80,7 +80,7 @@ pub struct MigrateObjectsOptions {
 pub struct ClaimObjectsOptions {
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// Carries a task out. `configured` reads a configuration file, or says why not; its second
@@ -89,7 +89,7 @@ pub struct ClaimObjectsOptions {
 pub fn run(
     task: ObjectsTask<'_>,
     environment: &Environment,
-    configured: impl FnOnce(&ConfigFile, bool) -> Result<ConfiguredFiles, String>,
+    configured: impl FnOnce(&ConfigPathOption, bool) -> Result<ConfiguredFiles, String>,
     out: (PrintText, PrintText),
 ) -> ExitCode {
     match task {
@@ -146,7 +146,7 @@ pub struct ConfiguredFiles {
     /// The store with their rows.
     pub store: StorePlace,
     /// How it is opened.
-    pub options: Options,
+    pub options: StoreOptions,
 }
 
 /// Brings the files elsewhere.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use cluster_actors::replica::{FileMigration, foreign_place};
 use config_core::ObjectSettings;
 use http_clients::objects::{ObjectError, ObjectStorage};
-use store::{Options, PostgresUrl, StorePlace};
+use store::{PostgresUrl, StoreOptions, StorePlace};
 
 /// Exit code of `--check` where nothing is wrong, as far as is known, but a peer does not answer.
 pub const EXIT_AWAY: u8 = 6;
@@ -54,7 +54,7 @@ pub fn try_objects(setting: &'static str, objects: Option<&ObjectSettings>) -> O
 pub fn try_owner(
     setting: &'static str,
     files: Option<&FileMigration>,
-    (url, options): (Option<&PostgresUrl>, &Options),
+    (url, options): (Option<&PostgresUrl>, &StoreOptions),
 ) -> Option<PeerFault> {
     let error = foreign_place(files?, url?, options)?;
     Some(of_objects(setting, &error))
@@ -78,7 +78,7 @@ pub fn of_objects(setting: &'static str, error: &ObjectError) -> PeerFault {
 pub fn try_store(
     setting: &'static str,
     url: Option<&PostgresUrl>,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Option<PeerFault> {
     let error = store::probe(url?, options).err()?;
     Some(PeerFault {
@@ -93,7 +93,7 @@ pub fn try_store(
 pub fn try_store_address(
     setting: &'static str,
     address: Option<&str>,
-    options: &Options,
+    options: &StoreOptions,
     is_offline: bool,
 ) -> Option<PeerFault> {
     match address?.parse::<StorePlace>() {

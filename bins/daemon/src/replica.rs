@@ -68,7 +68,7 @@ impl BackgroundServer {
 /// When there can be no further thread.
 pub fn open(
     url: &PostgresUrl,
-    options: &store::Options,
+    options: &store::StoreOptions,
     advertise: Option<&str>,
     bound: std::net::SocketAddr,
 ) -> anyhow::Result<(SharedStore, RoleControl)> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use config_core::{
-    Diagnostics, Environment, FlagValues, Input, TableInfo, UnknownKeys, render_effective,
+    ConfigInput, Diagnostics, Environment, FlagValues, TableInfo, UnknownKeys, render_effective,
 };
 
 /// What to print.
@@ -84,7 +84,7 @@ pub fn effective(
     flags: FlagValues<'_>,
     environment: &Environment,
 ) -> Result<String, Diagnostics> {
-    let input = Input::toml(&file.name, &file.text, environment)
+    let input = ConfigInput::toml(&file.name, &file.text, environment)
         .base(&file.base)
         .unknown_keys(UnknownKeys::Warn);
     let settings = input.effective(keys, flags)?;

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use clap::Args;
 use store::maintenance::{self, CopyReport, TableDigest};
-use store::{Options, State, Store, StorePlace};
+use store::{Store, StoreOptions, StorePlace, StoreState};
 
 /// What to do with the store; each program has a command for each, with its own examples.
 #[derive(Debug, Clone, Copy)]
 pub enum StoreTask<'a> {
     /// Read every row, and compare checksums and counts.
-    Check(&'a CheckOptions),
+    Check(&'a StoreCheckOptions),
     /// Copy a store into an empty one, and compare both.
     Migrate(&'a MigrateOptions),
     /// Copy the configured store into an empty folder, and compare both.
@@ -26,13 +26,13 @@ pub enum StoreTask<'a> {
 
 /// What to check.
 #[derive(Debug, Args)]
-pub struct CheckOptions {
+pub struct StoreCheckOptions {
     /// A folder, an address postgresql://…, or `config`: the one of the configuration
     #[arg(default_value = "config", value_name = "STORE")]
     pub store: String,
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// What to copy where.
@@ -46,7 +46,7 @@ pub struct MigrateOptions {
     pub to: String,
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// Where to save.
@@ -57,7 +57,7 @@ pub struct BackupOptions {
     pub to: PathBuf,
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// What to restore.
@@ -68,12 +68,12 @@ pub struct RestoreOptions {
     pub from: PathBuf,
     /// Whose configuration
     #[command(flatten)]
-    pub of: ConfigFile,
+    pub of: ConfigPathOption,
 }
 
 /// Which configuration names the store.
 #[derive(Debug, Clone, Args)]
-pub struct ConfigFile {
+pub struct ConfigPathOption {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -98,11 +98,11 @@ enum Request {
 /// `print` and `print_note` write to the standard output and the standard error.
 pub fn run(
     task: StoreTask<'_>,
-    options: &Options,
-    configured: impl Fn(&ConfigFile) -> Result<StorePlace, String>,
+    options: &StoreOptions,
+    configured: impl Fn(&ConfigPathOption) -> Result<StorePlace, String>,
     (print, print_note): (PrintText, PrintText),
 ) -> ExitCode {
-    let options = Options {
+    let options = StoreOptions {
         patience: STATEMENT_TIMEOUT,
         ..options.clone()
     };
@@ -127,9 +127,9 @@ pub fn run(
 
 fn request(
     task: StoreTask<'_>,
-    configured: impl Fn(&ConfigFile) -> Result<StorePlace, String>,
+    configured: impl Fn(&ConfigPathOption) -> Result<StorePlace, String>,
 ) -> Result<Request, String> {
-    let place = |text: &str, of: &ConfigFile| match text {
+    let place = |text: &str, of: &ConfigPathOption| match text {
         "config" => configured(of),
         text => text
             .parse::<StorePlace>()
@@ -145,7 +145,7 @@ fn request(
 }
 
 /// What to print, and what is wrong.
-fn carry_out(request: Request, options: &Options) -> Result<(String, Vec<String>), String> {
+fn carry_out(request: Request, options: &StoreOptions) -> Result<(String, Vec<String>), String> {
     match request {
         Request::Check(place) => {
             let report = maintenance::check(&place, options).map_err(|e| e.to_string())?;
@@ -235,7 +235,7 @@ pub fn stop_or_taken_over(
 pub fn close(store: &Store) -> anyhow::Result<()> {
     store.close();
     match store.health().state {
-        State::TakenOver(by) => anyhow::bail!("the store was taken over by {by}"),
+        StoreState::TakenOver(by) => anyhow::bail!("the store was taken over by {by}"),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use forge_core::{AgentName, ProjectId, RepoName, RunId};
-use orchestrator_core::run::RunState;
+use orchestrator_core::run::AgentRunState;
 
 const AFTER_HELP: &str = "\
 Without --ssh the orchestrator of this machine is asked. With --ssh HOST its two addresses there are reached through the
@@ -41,15 +41,15 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: OrchestratorTarget,
     /// How answers are printed.
-    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human, global = true)]
+    pub(crate) format: OutputFormat,
 }
 
 /// Where the orchestrator is.
 #[derive(Debug, Args)]
-pub(crate) struct Target {
+pub(crate) struct OrchestratorTarget {
     /// The machine it runs on, as `ssh` takes it.
     #[arg(
         long,
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  orchctl trigger greeter\n  orchctl trigger reviewer --issue 7 --context 'look at the tests' --wait --timeout 600"
     )]
-    Trigger(Trigger),
+    Trigger(TriggerArguments),
     /// The queue, running agents, statuses that are owed.
     #[command(after_help = "Examples:\n  orchctl status\n  orchctl status --format json")]
     Status,
@@ -129,7 +129,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  orchctl runs --limit 5\n  orchctl runs --agent reviewer --state running"
     )]
-    Runs(Runs),
+    Runs(RunsArguments),
     /// One run.
     #[command(after_help = "Examples:\n  orchctl show last\n  orchctl show 0192f3")]
     Show {
@@ -269,7 +269,7 @@ pub(crate) enum RunName {
 }
 
 impl std::str::FromStr for RunName {
-    type Err = forge_core::IdError;
+    type Err = forge_core::ForgeIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
@@ -364,7 +364,7 @@ pub(crate) enum ForgeKind {
 
 /// `trigger …`
 #[derive(Debug, Args)]
-pub(crate) struct Trigger {
+pub(crate) struct TriggerArguments {
     /// The agent.
     pub(crate) agent: AgentName,
     /// The project it is named in; the main project unless said.
@@ -394,7 +394,7 @@ pub(crate) struct Trigger {
 
 /// `runs …`
 #[derive(Debug, Args)]
-pub(crate) struct Runs {
+pub(crate) struct RunsArguments {
     /// Of this project only.
     #[arg(long, value_name = "ID")]
     pub(crate) project: Option<ProjectId>,
@@ -402,7 +402,7 @@ pub(crate) struct Runs {
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<AgentName>,
     /// In this state only.
-    #[arg(long, value_name = "STATE", value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::as_str)))]
+    #[arg(long, value_name = "STATE", value_parser = PossibleValuesParser::new(AgentRunState::ALL.map(AgentRunState::as_str)))]
     pub(crate) state: Option<String>,
     /// Most to show.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -411,7 +411,7 @@ pub(crate) struct Runs {
 
 /// How answers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people.
     Human,
     /// One JSON document, as the orchestrator answers it; logs and events as one document a line.

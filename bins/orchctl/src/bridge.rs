@@ -12,8 +12,8 @@ use orchestrator_core::admin::WebhookReply;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::arguments::{DEFAULT_ADMIN, Target};
-use crate::failure::Failure;
+use crate::arguments::{DEFAULT_ADMIN, OrchestratorTarget};
+use crate::failure::CommandFailure;
 use crate::ssh::{Address, Tunnel};
 
 /// Longest wait between two pieces of a followed log: the bridge sends a sign of life more often.
@@ -23,7 +23,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const PACKAGED_SOCKET: &str = "/run/orrery-agents/admin.sock";
 
 /// Both addresses of one orchestrator.
-pub(crate) struct Bridge {
+pub(crate) struct OrchestratorClient {
     receiver: Endpoint,
     admin: Endpoint,
     token: Option<Secret<String>>,
@@ -39,9 +39,12 @@ struct Endpoint {
     base: Url,
 }
 
-impl Bridge {
+impl OrchestratorClient {
     /// Reaches the orchestrator of `target`; opens the tunnel where it is on another machine.
-    pub(crate) fn open(target: &Target, environment: &Environment) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        target: &OrchestratorTarget,
+        environment: &Environment,
+    ) -> Result<Self, CommandFailure> {
         let token = environment.get("ORCH_ADMIN_TOKEN").ok().flatten();
         let token = token
             .filter(|token| !token.is_empty())
@@ -51,7 +54,7 @@ impl Bridge {
                 let (tunnel, sockets) =
                     Tunnel::open(target, host, &[&target.receiver, &target.admin])?;
                 let [receiver, admin] = &sockets[..] else {
-                    return Err(Failure::Refused(
+                    return Err(CommandFailure::Refused(
                         "two addresses make two sockets".to_owned(),
                     ));
                 };
@@ -85,9 +88,9 @@ impl Bridge {
         &self,
         body: Vec<u8>,
         secret: &Secret<String>,
-    ) -> Result<WebhookReply, Failure> {
+    ) -> Result<WebhookReply, CommandFailure> {
         let signature = forge_core::sign(secret.expose(), &body);
-        let signature = signature.map_err(|error| Failure::NotAllowed(error.to_string()))?;
+        let signature = signature.map_err(|error| CommandFailure::NotAllowed(error.to_string()))?;
         let request = Request::post(self.receiver.url("webhook")?)
             .header("Content-Type", "application/json")
             .header("X-Hub-Signature-256", signature.hub())
@@ -102,17 +105,20 @@ impl Bridge {
     }
 
     /// `GET` of the admin bridge.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandFailure> {
         self.ask(Method::Get, path).await
     }
 
     /// `POST` to the admin bridge.
-    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandFailure> {
         self.ask(Method::Post, path).await
     }
 
     /// `POST` whose answer may be what is wrong (422), in the same shape.
-    pub(crate) async fn post_checked<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+    pub(crate) async fn post_checked<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<T, CommandFailure> {
         let answer = self.answer(Method::Post, path).await?;
         if answer.status == 422
             && let Ok(view) = answer.json()
@@ -127,19 +133,19 @@ impl Bridge {
         &self,
         method: Method,
         path: &str,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         let answer = self.answer(method, path).await?;
         self.read(&answer)
     }
 
-    async fn answer(&self, method: Method, path: &str) -> Result<Response, Failure> {
+    async fn answer(&self, method: Method, path: &str) -> Result<Response, CommandFailure> {
         let request = self.request(method, path)?;
         let called = self.admin.client.call(request).await;
         called.map_err(|error| self.unreachable(error, "admin bridge"))
     }
 
     /// A body that is read as it comes.
-    pub(crate) async fn follow(&self, path: &str) -> Result<StreamingResponse, Failure> {
+    pub(crate) async fn follow(&self, path: &str) -> Result<StreamingResponse, CommandFailure> {
         let request = self.request(Method::Get, path)?;
         let opened = self.admin.client.open_or_read(request).await;
         let opened = opened.map_err(|error| self.unreachable(error, "admin bridge"))?;
@@ -147,7 +153,7 @@ impl Bridge {
         Ok(stream.idle(IDLE_TIMEOUT))
     }
 
-    fn request(&self, method: Method, path: &str) -> Result<Request, Failure> {
+    fn request(&self, method: Method, path: &str) -> Result<Request, CommandFailure> {
         let request = Request::new(method, self.admin.url(path)?);
         Ok(match &self.token {
             Some(token) => request.authorization("Bearer", token),
@@ -155,21 +161,21 @@ impl Bridge {
         })
     }
 
-    fn read<T: DeserializeOwned>(&self, answer: &Response) -> Result<T, Failure> {
+    fn read<T: DeserializeOwned>(&self, answer: &Response) -> Result<T, CommandFailure> {
         if !answer.is_success() {
             return Err(refusal(answer.status, &answer.text()));
         }
         answer.json().map_err(|error| {
-            Failure::Refused(format!(
+            CommandFailure::Refused(format!(
                 "{} does not answer as an orchestrator: {error}",
                 self.location
             ))
         })
     }
 
-    fn unreachable(&self, error: HttpError, what: &str) -> Failure {
-        match Failure::from(error) {
-            Failure::Unreachable(reason) => Failure::Unreachable(format!(
+    fn unreachable(&self, error: HttpError, what: &str) -> CommandFailure {
+        match CommandFailure::from(error) {
+            CommandFailure::Unreachable(reason) => CommandFailure::Unreachable(format!(
                 "the orchestrator's {what} on {} cannot be reached: {reason}; does it run, and are --receiver and --admin right?",
                 self.location
             )),
@@ -186,41 +192,41 @@ fn local_admin<'a>(said: &'a str, socket: &'a Path) -> &'a str {
 }
 
 impl Endpoint {
-    fn parse(address: &str) -> Result<Self, Failure> {
+    fn parse(address: &str) -> Result<Self, CommandFailure> {
         if let Address::Socket(path) = Address::parse(address)? {
             return Self::socket(path.into());
         }
         let base = Url::parse(&format!("http://{address}/"));
-        let base = base.map_err(|error| Failure::Usage(format!("{address:?}: {error}")))?;
+        let base = base.map_err(|error| CommandFailure::Usage(format!("{address:?}: {error}")))?;
         Ok(Self {
             client: HttpClient::new(HttpOptions::default()),
             base,
         })
     }
 
-    fn socket(path: PathBuf) -> Result<Self, Failure> {
+    fn socket(path: PathBuf) -> Result<Self, CommandFailure> {
         let options = HttpOptions {
             unix_socket: Some(path),
             ..HttpOptions::default()
         };
         // The name only fills the Host header, which the bridge checks.
-        let base =
-            Url::parse("http://localhost/").map_err(|error| Failure::Usage(error.to_string()))?;
+        let base = Url::parse("http://localhost/")
+            .map_err(|error| CommandFailure::Usage(error.to_string()))?;
         Ok(Self {
             client: HttpClient::new(options),
             base,
         })
     }
 
-    fn url(&self, path: &str) -> Result<Url, Failure> {
+    fn url(&self, path: &str) -> Result<Url, CommandFailure> {
         self.base
             .join(path)
-            .map_err(|error| Failure::Usage(format!("{path}: {error}")))
+            .map_err(|error| CommandFailure::Usage(format!("{path}: {error}")))
     }
 }
 
 /// What an answer that is no success says (RFC 9457).
-fn refusal(status: u16, body: &str) -> Failure {
+fn refusal(status: u16, body: &str) -> CommandFailure {
     let problem: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
     let detail = problem["detail"]
         .as_str()
@@ -230,14 +236,14 @@ fn refusal(status: u16, body: &str) -> Failure {
         |text| forge_core::text::one_line(text, 500),
     );
     match status {
-        401 => Failure::NotAllowed(format!("{detail}; set ORCH_ADMIN_TOKEN")),
-        403 => Failure::NotAllowed(format!(
+        401 => CommandFailure::NotAllowed(format!("{detail}; set ORCH_ADMIN_TOKEN")),
+        403 => CommandFailure::NotAllowed(format!(
             "{detail}; is it the orchestrator's webhook secret?"
         )),
-        404 => Failure::NotFound(detail),
-        503 => Failure::Unreachable(format!("{detail}; try again")),
-        504 => Failure::TimedOut(detail),
-        _ => Failure::Refused(detail),
+        404 => CommandFailure::NotFound(detail),
+        503 => CommandFailure::Unreachable(format!("{detail}; try again")),
+        504 => CommandFailure::TimedOut(detail),
+        _ => CommandFailure::Refused(detail),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use config_core::Environment;
 
-use crate::arguments::{DEFAULT_CONFIG, Target};
-use crate::failure::Failure;
+use crate::arguments::{DEFAULT_CONFIG, OrchestratorTarget};
+use crate::failure::CommandFailure;
 use crate::ssh;
 
 /// Where the packages have it.
@@ -12,7 +12,7 @@ const PACKAGED_CONFIG: &str = "/etc/orrery/orchestrator/orchestrator.toml";
 
 /// The main file.
 pub(crate) struct Configuration<'t> {
-    target: &'t Target,
+    target: &'t OrchestratorTarget,
     path: &'t str,
     /// What stands in it. It is full of secrets.
     pub(crate) text: String,
@@ -28,17 +28,18 @@ pub(crate) struct KnownProject {
 
 impl<'t> Configuration<'t> {
     /// Reads it: here, or over SSH.
-    pub(crate) fn read(target: &'t Target) -> Result<Self, Failure> {
+    pub(crate) fn read(target: &'t OrchestratorTarget) -> Result<Self, CommandFailure> {
         let mut refused = None;
         for path in places(&target.config) {
             match read(target, path) {
                 Ok(text) => return Ok(Self { target, path, text }),
                 // The first place is the one to talk about.
-                Err(failure @ Failure::NotAllowed(_)) => refused = refused.or(Some(failure)),
+                Err(failure @ CommandFailure::NotAllowed(_)) => refused = refused.or(Some(failure)),
                 Err(failure) => return Err(failure),
             }
         }
-        Err(refused.unwrap_or_else(|| Failure::NotAllowed("there is no --config".to_owned())))
+        Err(refused
+            .unwrap_or_else(|| CommandFailure::NotAllowed("there is no --config".to_owned())))
     }
 
     /// How messages name it.
@@ -63,7 +64,7 @@ impl<'t> Configuration<'t> {
         key: &str,
         written: &str,
         environment: &Environment,
-    ) -> Result<Result<String, String>, Failure> {
+    ) -> Result<Result<String, String>, CommandFailure> {
         expand(key, written, &|name| match &self.target.ssh {
             Some(host) => ssh::variable(self.target, host, name),
             None => Ok(environment.get(name).ok().flatten().map(str::to_owned)),
@@ -75,8 +76,8 @@ impl<'t> Configuration<'t> {
         &self,
         wanted: Option<&str>,
         environment: &Environment,
-    ) -> Result<KnownProject, Failure> {
-        let wrong = |reason: &str| Failure::Refused(format!("{}: {reason}", self.name()));
+    ) -> Result<KnownProject, CommandFailure> {
+        let wrong = |reason: &str| CommandFailure::Refused(format!("{}: {reason}", self.name()));
         let table = self.text.parse::<toml::Table>();
         let table = table.map_err(|_| wrong("it is not TOML"))?;
         let id = wanted.map(str::to_owned).or_else(|| main_project(&table));
@@ -87,7 +88,7 @@ impl<'t> Configuration<'t> {
         let repository = found.as_ref().and_then(|one| text_of(one, "repository"));
         let repository = repository.ok_or_else(|| {
             let reason = "neither it nor conf.d declares the repository of a project";
-            Failure::NotFound(format!("{}: {reason} {id}", self.name()))
+            CommandFailure::NotFound(format!("{}: {reason} {id}", self.name()))
         })?;
         let repository = self.expand("`repository`", repository, environment)?;
         let repository = repository.map_err(|reason| wrong(&reason))?;
@@ -119,15 +120,15 @@ fn places(config: &str) -> impl Iterator<Item = &str> {
     std::iter::once(config).chain(packaged)
 }
 
-fn read(target: &Target, path: &str) -> Result<String, Failure> {
+fn read(target: &OrchestratorTarget, path: &str) -> Result<String, CommandFailure> {
     match &target.ssh {
         Some(host) => ssh::read_file(target, host, path),
         None => std::fs::read_to_string(path)
-            .map_err(|error| Failure::NotAllowed(format!("{path}: {error}"))),
+            .map_err(|error| CommandFailure::NotAllowed(format!("{path}: {error}"))),
     }
 }
 
-fn place(target: &Target, path: &str) -> String {
+fn place(target: &OrchestratorTarget, path: &str) -> String {
     match &target.ssh {
         Some(host) => format!("{host}:{path}"),
         None => path.to_owned(),
@@ -137,8 +138,8 @@ fn place(target: &Target, path: &str) -> String {
 fn expand(
     key: &str,
     written: &str,
-    variable: &dyn Fn(&str) -> Result<Option<String>, Failure>,
-) -> Result<Result<String, String>, Failure> {
+    variable: &dyn Fn(&str) -> Result<Option<String>, CommandFailure>,
+) -> Result<Result<String, String>, CommandFailure> {
     let mut text = String::new();
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('$') {

@@ -5,7 +5,7 @@ use http_clients::http::HttpError;
 
 /// A command that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// The command line makes no sense.
     #[error("{0}")]
     Usage(String),
@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     Signalled(command_line::terminal::signals::Termination),
 }
 
-impl Failure {
+impl CommandFailure {
     /// The failure in one line of JSON: `{"error","code"}`.
     pub(crate) fn json(&self) -> String {
         serde_json::json!({ "error": self.to_string(), "code": self.code() }).to_string()
@@ -53,7 +53,7 @@ impl Failure {
     }
 }
 
-impl From<HttpError> for Failure {
+impl From<HttpError> for CommandFailure {
     fn from(error: HttpError) -> Self {
         let text = error.to_string();
         match error {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use config_core::{Environment, Secret};
 use forge_core::{Forge, RepoName};
-use http_clients::forge::{ForgeClient, ForgeError, HookChange, HookEvent, HookSpec, Refusal};
+use http_clients::forge::{ForgeClient, ForgeError, ForgeRefusal, HookChange, HookEvent, HookSpec};
 use http_clients::http::{HttpClient, HttpOptions};
 use serde::Serialize;
 use url::Url;
 
 use crate::arguments::{Arguments, ForgeKind, HookAdd, HookCommand};
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::output::show;
 use crate::secret;
 use crate::trigger::project;
@@ -40,7 +40,7 @@ pub(crate) async fn hook(
     arguments: &Arguments,
     HookCommand::Add(wanted): &HookCommand,
     environment: &Environment,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let client = client(wanted, environment)?;
     let (id, repository) = find_repository(arguments, wanted, environment).await?;
     let secret = secret::resolve(wanted.secret.as_ref(), &arguments.target, &id, environment)?;
@@ -96,22 +96,22 @@ async fn find_repository(
     arguments: &Arguments,
     wanted: &HookAdd,
     environment: &Environment,
-) -> Result<(String, RepoName), Failure> {
+) -> Result<(String, RepoName), CommandFailure> {
     if let (Some(project), Some(repository)) = (&wanted.project, &wanted.repository) {
         return Ok((project.to_string(), repository.clone()));
     }
-    let bridge = Bridge::open(&arguments.target, environment)?;
+    let bridge = OrchestratorClient::open(&arguments.target, environment)?;
     let known = project(&bridge, wanted.project.as_ref()).await?;
     let repository = match &wanted.repository {
         Some(repository) => repository.clone(),
         None => known.repository.parse().map_err(|error| {
-            Failure::Refused(format!("the orchestrator names no repository: {error}"))
+            CommandFailure::Refused(format!("the orchestrator names no repository: {error}"))
         })?,
     };
     Ok((known.id, repository))
 }
 
-fn client(wanted: &HookAdd, environment: &Environment) -> Result<ForgeClient, Failure> {
+fn client(wanted: &HookAdd, environment: &Environment) -> Result<ForgeClient, CommandFailure> {
     let kind = match wanted.forge {
         ForgeKind::Gitea => Forge::Gitea,
         ForgeKind::Forgejo => Forge::Forgejo,
@@ -122,17 +122,17 @@ fn client(wanted: &HookAdd, environment: &Environment) -> Result<ForgeClient, Fa
         (None, Forge::GitHub) => Url::parse("https://api.github.com").expect("a constant address"),
         (None, _) => {
             let text = "--forge-url is missing: the address of the forge, for example https://gitea.example.org";
-            return Err(Failure::Usage(text.to_owned()));
+            return Err(CommandFailure::Usage(text.to_owned()));
         }
     };
     if !matches!(wanted.url.scheme(), "http" | "https") {
         let text = format!("--url {} is no http or https address", wanted.url);
-        return Err(Failure::Usage(text));
+        return Err(CommandFailure::Usage(text));
     }
     let token = environment.get("FORGE_TOKEN").ok().flatten();
     let Some(token) = token.filter(|token| !token.trim().is_empty()) else {
         let text = "FORGE_TOKEN is not set: a token of somebody who administers the repository";
-        return Err(Failure::NotAllowed(text.to_owned()));
+        return Err(CommandFailure::NotAllowed(text.to_owned()));
     };
     let http = HttpClient::new(HttpOptions {
         deadline: Duration::from_secs(20),
@@ -142,16 +142,16 @@ fn client(wanted: &HookAdd, environment: &Environment) -> Result<ForgeClient, Fa
     Ok(ForgeClient::new(http, kind, base, Some(token)))
 }
 
-fn refused(client: &ForgeClient, repository: &RepoName, error: &ForgeError) -> Failure {
+fn refused(client: &ForgeClient, repository: &RepoName, error: &ForgeError) -> CommandFailure {
     let rights = client.hook_rights();
     match error.refusal() {
-        Some(Refusal::Unauthorised | Refusal::Forbidden) => {
-            Failure::NotAllowed(format!("{repository}: {error}; {rights}"))
+        Some(ForgeRefusal::Unauthorised | ForgeRefusal::Forbidden) => {
+            CommandFailure::NotAllowed(format!("{repository}: {error}; {rights}"))
         }
-        Some(Refusal::NotFound) => Failure::NotFound(format!(
+        Some(ForgeRefusal::NotFound) => CommandFailure::NotFound(format!(
             "{repository}: {error}; is the name right? A forge also says so to a token that may not see it: {rights}"
         )),
-        Some(_) => Failure::Refused(format!("{repository}: {error}")),
-        None => Failure::Unreachable(format!("{repository}: {error}")),
+        Some(_) => CommandFailure::Refused(format!("{repository}: {error}")),
+        None => CommandFailure::Unreachable(format!("{repository}: {error}")),
     }
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use http_clients::http::Method;
 use vmm_api_core::VmHostView;
 
-use crate::arguments::{Format, HostsCommand};
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use crate::arguments::{HostsCommand, OutputFormat};
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::output::show;
 
 /// Time between two looks at a host that is drained.
@@ -15,10 +15,10 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Does what was asked for; 4 where there are no hosts.
 pub(crate) async fn hosts(
-    bridge: &Bridge,
-    format: Format,
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
     command: &HostsCommand,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let (method, name) = match command {
         HostsCommand::List => {
             let hosts: Vec<VmHostView> = bridge.get("admin/vm-hosts").await?;
@@ -47,24 +47,24 @@ fn cordon_of(name: &str) -> String {
 
 /// Cordons a host, and waits until no run has a VM there.
 async fn drain(
-    bridge: &Bridge,
-    format: Format,
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
     (name, timeout): (&str, Duration),
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let until = Instant::now() + timeout;
     let mut host: VmHostView = bridge.ask(Method::Post, &cordon_of(name)).await?;
     while host.jobs > 0 {
         if Instant::now() >= until {
             let (jobs, waited) = (host.jobs, config_core::format_duration(timeout));
-            return Err(Failure::TimedOut(format!(
+            return Err(CommandFailure::TimedOut(format!(
                 "{name}: {jobs} runs have a VM there after {waited}; it takes no new ones"
             )));
         }
         tokio::time::sleep(INTERVAL.min(until.saturating_duration_since(Instant::now()))).await;
         let hosts: Vec<VmHostView> = bridge.get("admin/vm-hosts").await?;
         let found = hosts.into_iter().find(|host| host.name == *name);
-        host =
-            found.ok_or_else(|| Failure::NotFound(format!("there is no host {name} any more")))?;
+        host = found
+            .ok_or_else(|| CommandFailure::NotFound(format!("there is no host {name} any more")))?;
     }
     show(format, &host, || {
         format!("{name} is drained: no run has a VM there\n")

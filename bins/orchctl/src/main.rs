@@ -32,8 +32,8 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             match arguments.format {
-                arguments::Format::Human => human::print_message(&failure.to_string()),
-                arguments::Format::Json => human::print_message(&failure.json()),
+                arguments::OutputFormat::Human => human::print_message(&failure.to_string()),
+                arguments::OutputFormat::Json => human::print_message(&failure.json()),
             }
             ExitCode::from(failure.code())
         }

@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(value["issue"]["number"], 7);
         assert_eq!(value["repository"]["full_name"], "acme/main");
         assert_eq!(value["orchctl"], true);
-        let mentions = forge_core::mention::scan(text, forge_core::mention::Limits::default());
+        let mentions = forge_core::mention::scan(text, forge_core::mention::ScanLimits::default());
         assert_eq!(mentions.found.len(), 1);
     }
 

@@ -7,11 +7,11 @@ use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, ProjectView, PromptView, RetryReply, RunList, RunView,
     StatusView,
 };
-use orchestrator_core::run::RunState;
+use orchestrator_core::run::AgentRunState;
 
-use crate::arguments::{Arguments, Command, Format, RunName, Runs};
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use crate::arguments::{Arguments, Command, OutputFormat, RunName, RunsArguments};
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::hook;
 use crate::hosts;
 use crate::human;
@@ -24,8 +24,8 @@ use crate::trigger::trigger;
 const FULL_ID_LEN: usize = 36;
 
 /// Runs the command; the exit code.
-pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
-    let failed = |error: std::io::Error| Failure::Refused(error.to_string());
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, CommandFailure> {
+    let failed = |error: std::io::Error| CommandFailure::Refused(error.to_string());
     match &arguments.command {
         Command::Completions(options) => {
             let script = command_line::completions(Arguments::command(), options.shell);
@@ -45,13 +45,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8
         tokio::select! {
             // First, so that it listens before the command does anything.
             biased;
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            _ = tokio::signal::ctrl_c() => Err(CommandFailure::Interrupted),
             done = command(arguments, environment) => done,
         }
     })
 }
 
-async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
+async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8, CommandFailure> {
     let format = arguments.format;
     if let Command::Trigger(wanted) = &arguments.command {
         return trigger(arguments, wanted, environment).await;
@@ -59,7 +59,7 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
     if let Command::Hook { command } = &arguments.command {
         return hook::hook(arguments, command, environment).await;
     }
-    let bridge = Bridge::open(&arguments.target, environment)?;
+    let bridge = OrchestratorClient::open(&arguments.target, environment)?;
     if let Command::Top(options) = &arguments.command {
         return top::top(bridge, options, environment).await;
     }
@@ -130,7 +130,11 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
 }
 
 /// The commands about one run.
-async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8, Failure> {
+async fn of_run(
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
+    command: &Command,
+) -> Result<u8, CommandFailure> {
     match command {
         Command::Show { run } => {
             let run = resolve(bridge, run).await?;
@@ -163,7 +167,10 @@ async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8
 }
 
 /// The open run of the agent of this name; `None` where no agent is named so and has one.
-async fn open_run_of_agent(bridge: &Bridge, name: &RunName) -> Result<Option<String>, Failure> {
+async fn open_run_of_agent(
+    bridge: &OrchestratorClient,
+    name: &RunName,
+) -> Result<Option<String>, CommandFailure> {
     let RunName::Id(name) = name else {
         return Ok(None);
     };
@@ -172,7 +179,10 @@ async fn open_run_of_agent(bridge: &Bridge, name: &RunName) -> Result<Option<Str
         return Ok(None);
     }
     let mut open = Vec::new();
-    for state in RunState::ALL.iter().filter(|state| !state.is_terminal()) {
+    for state in AgentRunState::ALL
+        .iter()
+        .filter(|state| !state.is_terminal())
+    {
         let path = format!("admin/runs?limit=10&agent={name}&state={state}");
         let list: RunList = bridge.get(&path).await?;
         let fits = |run: &RunView| run.agent == name && run.state == state.as_str();
@@ -187,21 +197,22 @@ async fn open_run_of_agent(bridge: &Bridge, name: &RunName) -> Result<Option<Str
                 .map(|run| format!("{} ({})", run.id, run.project));
             let runs = runs.collect::<Vec<_>>().join(", ");
             let text = format!("{name} has more than one open run; name one of them: {runs}");
-            Err(Failure::NotFound(text))
+            Err(CommandFailure::NotFound(text))
         }
     }
 }
 
 /// The id of a run that is named by it, by its beginning, or as the last.
-async fn resolve(bridge: &Bridge, name: &RunName) -> Result<String, Failure> {
+async fn resolve(bridge: &OrchestratorClient, name: &RunName) -> Result<String, CommandFailure> {
     let of = |query: String| async move {
         let list: RunList = bridge.get(&format!("admin/runs?{query}")).await?;
-        Ok::<_, Failure>(list.runs.into_iter().map(|run| run.id))
+        Ok::<_, CommandFailure>(list.runs.into_iter().map(|run| run.id))
     };
     let id = match name {
         RunName::Last => {
             let newest = of("limit=1".to_owned()).await?.next();
-            return newest.ok_or_else(|| Failure::NotFound("there is no run yet".to_owned()));
+            return newest
+                .ok_or_else(|| CommandFailure::NotFound("there is no run yet".to_owned()));
         }
         RunName::Id(id) => id.to_string(),
     };
@@ -216,7 +227,7 @@ async fn resolve(bridge: &Bridge, name: &RunName) -> Result<String, Failure> {
     match &found[..] {
         [one] => Ok(one.clone()),
         [first, ..] if *first == id => Ok(id),
-        [first, second, ..] => Err(Failure::NotFound(format!(
+        [first, second, ..] => Err(CommandFailure::NotFound(format!(
             "more than one run begins with {id}, for example {first} and {second}; write more of it"
         ))),
         // The orchestrator has the last word, and says so.
@@ -225,7 +236,10 @@ async fn resolve(bridge: &Bridge, name: &RunName) -> Result<String, Failure> {
 }
 
 /// As many as are wanted, page by page.
-async fn runs(bridge: &Bridge, wanted: &Runs) -> Result<RunList, Failure> {
+async fn runs(
+    bridge: &OrchestratorClient,
+    wanted: &RunsArguments,
+) -> Result<RunList, CommandFailure> {
     let limit = usize::from(wanted.limit);
     let mut list = RunList::default();
     let mut before = None;
@@ -242,7 +256,7 @@ async fn runs(bridge: &Bridge, wanted: &Runs) -> Result<RunList, Failure> {
 }
 
 /// What is asked for; the orchestrator gives 500 at a time at most.
-fn query(wanted: &Runs, limit: usize, before: Option<&str>) -> String {
+fn query(wanted: &RunsArguments, limit: usize, before: Option<&str>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("limit", &limit.min(500).to_string());
     let project = wanted.project.as_ref().map(|project| project.as_str());
@@ -258,7 +272,12 @@ fn query(wanted: &Runs, limit: usize, before: Option<&str>) -> String {
     query.finish()
 }
 
-async fn paused(bridge: &Bridge, format: Format, project: &str, verb: &str) -> Result<(), Failure> {
+async fn paused(
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
+    project: &str,
+    verb: &str,
+) -> Result<(), CommandFailure> {
     let view: ProjectView = bridge
         .post(&format!("admin/projects/{project}/{verb}"))
         .await?;
@@ -272,7 +291,11 @@ async fn paused(bridge: &Bridge, format: Format, project: &str, verb: &str) -> R
     })
 }
 
-async fn checked(bridge: &Bridge, format: Format, path: &str) -> Result<u8, Failure> {
+async fn checked(
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
+    path: &str,
+) -> Result<u8, CommandFailure> {
     let view: CheckView = bridge.post_checked(path).await?;
     show(format, &view, || human::check(&view))?;
     Ok(u8::from(!view.valid))

@@ -3,9 +3,9 @@
 
 use config_core::{Environment, Secret};
 
-use crate::arguments::{HiddenText, Target};
+use crate::arguments::{HiddenText, OrchestratorTarget};
 use crate::configuration::{Configuration, declared};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Where the secret stands in the configuration.
 const KEY: &str = "`[webhook] secret`";
@@ -13,10 +13,10 @@ const KEY: &str = "`[webhook] secret`";
 /// The secret that was given, or that can be found.
 pub(crate) fn resolve(
     given: Option<&HiddenText>,
-    target: &Target,
+    target: &OrchestratorTarget,
     project: &str,
     environment: &Environment,
-) -> Result<Secret<String>, Failure> {
+) -> Result<Secret<String>, CommandFailure> {
     let given = given.map(|text| text.0.clone());
     let set = || {
         let set = environment.get("ORCH_WEBHOOK_SECRET").ok().flatten();
@@ -26,7 +26,7 @@ pub(crate) fn resolve(
     };
     match given.or_else(set) {
         Some(secret) if !secret.trim().is_empty() => Ok(Secret::new(secret)),
-        Some(_) => Err(Failure::NotAllowed(
+        Some(_) => Err(CommandFailure::NotAllowed(
             "the webhook secret is empty".to_owned(),
         )),
         None => from_configuration(target, project, environment),
@@ -34,17 +34,17 @@ pub(crate) fn resolve(
 }
 
 fn from_configuration(
-    target: &Target,
+    target: &OrchestratorTarget,
     project: &str,
     environment: &Environment,
-) -> Result<Secret<String>, Failure> {
+) -> Result<Secret<String>, CommandFailure> {
     let missing = |reason: String| {
-        Failure::NotAllowed(format!(
+        CommandFailure::NotAllowed(format!(
             "no webhook secret: {reason}; give --secret or set ORCH_WEBHOOK_SECRET"
         ))
     };
     let configuration = Configuration::read(target).map_err(|failure| match failure {
-        Failure::NotAllowed(reason) => missing(reason),
+        CommandFailure::NotAllowed(reason) => missing(reason),
         other => other,
     })?;
     let file = configuration.name();

@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::arguments::Target;
-use crate::failure::Failure;
+use crate::arguments::OrchestratorTarget;
+use crate::failure::CommandFailure;
 
 /// How long the connection may take.
 const TUNNEL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,10 +31,10 @@ impl Tunnel {
     /// Forwards each address of `host` (`127.0.0.1:3200`, or the path of a socket); gives the
     /// sockets here, in the same order.
     pub(crate) fn open(
-        target: &Target,
+        target: &OrchestratorTarget,
         host: &str,
         addresses: &[&str],
-    ) -> Result<(Self, Vec<PathBuf>), Failure> {
+    ) -> Result<(Self, Vec<PathBuf>), CommandFailure> {
         let directory = PrivateDirectory::new()?;
         let sockets: Vec<PathBuf> = (0..addresses.len())
             .map(|number| directory.0.join(number.to_string()))
@@ -66,7 +66,7 @@ impl Tunnel {
 
     /// Until somebody listens at the sockets: ssh makes them once it is let in, and listens a
     /// moment later.
-    fn wait_for(&mut self, host: &str, sockets: &[PathBuf]) -> Result<(), Failure> {
+    fn wait_for(&mut self, host: &str, sockets: &[PathBuf]) -> Result<(), CommandFailure> {
         let until = Instant::now() + TUNNEL_TIMEOUT;
         loop {
             if sockets.iter().all(|socket| is_listening(socket)) {
@@ -82,7 +82,7 @@ impl Tunnel {
                 return Err(refused(host, &said));
             }
             if Instant::now() > until {
-                return Err(Failure::TimedOut(format!(
+                return Err(CommandFailure::TimedOut(format!(
                     "{host}: ssh did not connect within {} s",
                     TUNNEL_TIMEOUT.as_secs()
                 )));
@@ -106,27 +106,39 @@ fn is_listening(socket: &Path) -> bool {
 }
 
 /// A file of `host`.
-pub(crate) fn read_file(target: &Target, host: &str, path: &str) -> Result<String, Failure> {
+pub(crate) fn read_file(
+    target: &OrchestratorTarget,
+    host: &str,
+    path: &str,
+) -> Result<String, CommandFailure> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
     if !path.starts_with('/') || !path.bytes().all(plain) {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "--config {path:?}: use an absolute path of letters, digits and / . _ - +"
         )));
     }
     let (success, out, err) = output(target, host, &["cat", "--", path])?;
     success.then_some(out).ok_or_else(|| {
-        Failure::NotAllowed(format!("{host}:{path} cannot be read: {}", last_line(&err)))
+        CommandFailure::NotAllowed(format!("{host}:{path} cannot be read: {}", last_line(&err)))
     })
 }
 
 /// A variable of the environment that `host` gives its users. The caller has checked the name.
-pub(crate) fn variable(target: &Target, host: &str, name: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn variable(
+    target: &OrchestratorTarget,
+    host: &str,
+    name: &str,
+) -> Result<Option<String>, CommandFailure> {
     let (success, out, _) = output(target, host, &["printenv", name])?;
     Ok(success.then(|| out.strip_suffix('\n').unwrap_or(&out).to_owned()))
 }
 
 /// Runs words there that no shell changes, and gives what they print.
-fn output(target: &Target, host: &str, words: &[&str]) -> Result<(bool, String, String), Failure> {
+fn output(
+    target: &OrchestratorTarget,
+    host: &str,
+    words: &[&str],
+) -> Result<(bool, String, String), CommandFailure> {
     let mut command = command(target, host)?;
     command
         .stdout(Stdio::piped())
@@ -146,7 +158,7 @@ fn output(target: &Target, host: &str, words: &[&str]) -> Result<(bool, String, 
     let Ok((text, said)) = receiver.recv_timeout(TUNNEL_TIMEOUT) else {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(Failure::TimedOut(format!(
+        return Err(CommandFailure::TimedOut(format!(
             "{host}: ssh did not answer within {} s",
             TUNNEL_TIMEOUT.as_secs()
         )));
@@ -160,10 +172,10 @@ fn output(target: &Target, host: &str, words: &[&str]) -> Result<(bool, String, 
 }
 
 /// What all calls have in common. It never asks for anything.
-fn command(target: &Target, host: &str) -> Result<Command, Failure> {
+fn command(target: &OrchestratorTarget, host: &str) -> Result<Command, CommandFailure> {
     let strange = |c: char| c.is_whitespace() || c.is_control();
     if host.is_empty() || host.starts_with('-') || host.contains(strange) {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "--ssh {host:?} is not the name of a machine"
         )));
     }
@@ -185,10 +197,10 @@ fn command(target: &Target, host: &str) -> Result<Command, Failure> {
 }
 
 /// An address as ssh forwards it: `HOST:PORT`, or the absolute path of a socket there.
-fn forwardable(address: &str) -> Result<&str, Failure> {
+fn forwardable(address: &str) -> Result<&str, CommandFailure> {
     match Address::parse(address)? {
         Address::Socket(path) if !path.starts_with('/') || path.contains(':') => {
-            Err(Failure::Usage(format!(
+            Err(CommandFailure::Usage(format!(
                 "{address:?}: with --ssh, name a socket by its absolute path there, without a colon"
             )))
         }
@@ -206,7 +218,7 @@ pub(crate) enum Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    pub(crate) fn parse(address: &'a str) -> Result<Self, Failure> {
+    pub(crate) fn parse(address: &'a str) -> Result<Self, CommandFailure> {
         let strange = |c: char| c.is_whitespace() || c.is_control();
         let host_and_port = || {
             address
@@ -219,19 +231,19 @@ impl<'a> Address<'a> {
         } else if host_and_port() {
             return Ok(Self::Port(address));
         }
-        Err(Failure::Usage(format!(
+        Err(CommandFailure::Usage(format!(
             "{address:?} is neither <host>:<port> nor the path of a socket; a socket in this directory is ./{}",
             address.trim_start_matches('-')
         )))
     }
 }
 
-fn refused(host: &str, said: &str) -> Failure {
+fn refused(host: &str, said: &str) -> CommandFailure {
     let line = last_line(said);
     if line.contains("Permission denied") {
-        return Failure::NotAllowed(format!("{host}: ssh: {line}"));
+        return CommandFailure::NotAllowed(format!("{host}: ssh: {line}"));
     }
-    Failure::Unreachable(format!("{host}: ssh: {line}"))
+    CommandFailure::Unreachable(format!("{host}: ssh: {line}"))
 }
 
 fn last_line(text: &str) -> String {
@@ -243,8 +255,8 @@ fn last_line(text: &str) -> String {
     forge_core::text::one_line(line, 300)
 }
 
-fn cannot_start(target: &Target, error: &std::io::Error) -> Failure {
-    Failure::Unreachable(format!(
+fn cannot_start(target: &OrchestratorTarget, error: &std::io::Error) -> CommandFailure {
+    CommandFailure::Unreachable(format!(
         "{} cannot be started: {error}; is the OpenSSH client installed?",
         target.ssh_program.display()
     ))
@@ -255,12 +267,12 @@ fn cannot_start(target: &Target, error: &std::io::Error) -> Failure {
 struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
-    fn new() -> Result<Self, Failure> {
+    fn new() -> Result<Self, CommandFailure> {
         use std::os::unix::fs::DirBuilderExt;
         let name = format!("orchctl-{}", uuid::Uuid::new_v4().simple());
         let directory = std::env::temp_dir().join(name);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
-        made.map_err(|error| Failure::Refused(format!("{}: {error}", directory.display())))?;
+        made.map_err(|error| CommandFailure::Refused(format!("{}: {error}", directory.display())))?;
         Ok(Self(directory))
     }
 }

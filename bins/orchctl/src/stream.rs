@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use orchestrator_core::admin::{JournalEntry, JournalPage};
 use serde_json::{Value, json};
 
-use crate::arguments::Format;
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use crate::arguments::OutputFormat;
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::follow::{SseParser, StreamItem};
 use crate::human;
 use crate::output::write;
@@ -26,10 +26,10 @@ const RESUME_INTERVAL: Duration = Duration::from_secs(1);
 /// One that is followed and breaks off, as its leader was killed, is asked for again from where it
 /// broke off: the next leader has what was stored of it, and how the run ended.
 pub(crate) async fn logs(
-    bridge: &Bridge,
-    format: Format,
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
     (run, follow, tail): (&str, bool, Option<u32>),
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let of = |tail: Option<u32>| {
         let tail = tail.map(|lines| format!("&tail={lines}"));
         let (follow, tail) = (u8::from(follow), tail.unwrap_or_default());
@@ -62,10 +62,10 @@ pub(crate) async fn logs(
 }
 
 /// Whether another attempt may bring the rest.
-fn may_resume(failure: &Failure) -> bool {
+fn may_resume(failure: &CommandFailure) -> bool {
     matches!(
         failure,
-        Failure::Unreachable(_) | Failure::Refused(_) | Failure::TimedOut(_)
+        CommandFailure::Unreachable(_) | CommandFailure::Refused(_) | CommandFailure::TimedOut(_)
     )
 }
 
@@ -94,12 +94,12 @@ impl LogProgress {
 }
 
 async fn log(
-    bridge: &Bridge,
-    format: Format,
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
     path: &str,
     shown: &mut LogProgress,
     follow: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut stream = bridge.follow(path).await?;
     shown.is_opened = true;
     let kind = stream.headers.get("content-type");
@@ -109,9 +109,9 @@ async fn log(
         let chunk = chunk?;
         if !events {
             match format {
-                Format::Human => write(&human::safe(&chunk))?,
+                OutputFormat::Human => write(&human::safe(&chunk))?,
                 // A character may be cut by the pieces: all at once, at the end.
-                Format::Json => rest.extend_from_slice(&chunk),
+                OutputFormat::Json => rest.extend_from_slice(&chunk),
             }
             continue;
         }
@@ -128,18 +128,21 @@ async fn log(
             }
         }
     }
-    if format == Format::Json && !events {
+    if format == OutputFormat::Json && !events {
         line(&json!({ "text": String::from_utf8_lossy(&rest) }))?;
     }
     if follow {
         let text = "the log ended before the run did; ask again";
-        return Err(Failure::Unreachable(text.to_owned()));
+        return Err(CommandFailure::Unreachable(text.to_owned()));
     }
     Ok(())
 }
 
 /// A log that is not followed, at once.
-pub(crate) async fn text(bridge: &Bridge, path: &str) -> Result<String, Failure> {
+pub(crate) async fn text(
+    bridge: &OrchestratorClient,
+    path: &str,
+) -> Result<String, CommandFailure> {
     let mut stream = bridge.follow(path).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next_chunk().await {
@@ -149,31 +152,31 @@ pub(crate) async fn text(bridge: &Bridge, path: &str) -> Result<String, Failure>
 }
 
 /// Whether it was the last item.
-fn show_item(format: Format, item: StreamItem) -> Result<bool, Failure> {
+fn show_item(format: OutputFormat, item: StreamItem) -> Result<bool, CommandFailure> {
     match (format, item) {
-        (Format::Human, StreamItem::Text(text)) => write(&human::safe(text.as_bytes()))?,
-        (Format::Human, StreamItem::Skipped(bytes)) => {
+        (OutputFormat::Human, StreamItem::Text(text)) => write(&human::safe(text.as_bytes()))?,
+        (OutputFormat::Human, StreamItem::Skipped(bytes)) => {
             human::print_message(&format!("[{bytes} bytes are not kept]"));
         }
-        (Format::Json, StreamItem::Text(text)) => line(&json!({ "text": text }))?,
-        (Format::Json, StreamItem::Skipped(bytes)) => line(&json!({ "skipped": bytes }))?,
+        (OutputFormat::Json, StreamItem::Text(text)) => line(&json!({ "text": text }))?,
+        (OutputFormat::Json, StreamItem::Skipped(bytes)) => line(&json!({ "skipped": bytes }))?,
         (_, StreamItem::End) => return Ok(true),
     }
     Ok(false)
 }
 
 /// One JSON document in one line.
-fn line(value: &Value) -> Result<(), Failure> {
+fn line(value: &Value) -> Result<(), CommandFailure> {
     write(format!("{value}\n").as_bytes())
 }
 
 /// What stands in the journal: after an entry, or the newest.
 pub(crate) async fn events(
-    bridge: &Bridge,
-    format: Format,
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
     after: Option<u64>,
     limit: u64,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut after = match after {
         Some(after) => after,
         None => {
@@ -201,7 +204,10 @@ pub(crate) async fn events(
 }
 
 /// The journal as it is written, until it is interrupted or the orchestrator ends.
-pub(crate) async fn follow(bridge: &Bridge, format: Format) -> Result<(), Failure> {
+pub(crate) async fn follow(
+    bridge: &OrchestratorClient,
+    format: OutputFormat,
+) -> Result<(), CommandFailure> {
     let mut stream = bridge.follow("admin/events").await?;
     let mut parser = SseParser::default();
     while let Some(chunk) = stream.next_chunk().await {
@@ -214,13 +220,13 @@ pub(crate) async fn follow(bridge: &Bridge, format: Format) -> Result<(), Failur
         }
     }
     let text = "the orchestrator has ended the stream; ask again";
-    Err(Failure::Unreachable(text.to_owned()))
+    Err(CommandFailure::Unreachable(text.to_owned()))
 }
 
-fn show_entry(format: Format, entry: &JournalEntry) -> Result<(), Failure> {
-    if format == Format::Json {
+fn show_entry(format: OutputFormat, entry: &JournalEntry) -> Result<(), CommandFailure> {
+    if format == OutputFormat::Json {
         let value = serde_json::to_value(entry);
-        return line(&value.map_err(|error| Failure::Refused(error.to_string()))?);
+        return line(&value.map_err(|error| CommandFailure::Refused(error.to_string()))?);
     }
     let agent = match (&entry.project, &entry.agent) {
         (Some(project), Some(agent)) => format!(" {project}/{agent}"),
@@ -258,7 +264,7 @@ mod tests {
         shown.skip = shown.bytes;
         assert_eq!(shown.new_part("one "), "");
         assert!(shown.skip > 0);
-        assert!(may_resume(&Failure::Unreachable(String::new())));
-        assert!(!may_resume(&Failure::NotFound(String::new())));
+        assert!(may_resume(&CommandFailure::Unreachable(String::new())));
+        assert!(!may_resume(&CommandFailure::NotFound(String::new())));
     }
 }

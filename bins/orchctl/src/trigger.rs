@@ -7,10 +7,10 @@ use forge_core::ProjectId;
 use orchestrator_core::admin::{ProjectView, RunView, StatusView, WebhookOutcome, WebhookReply};
 use serde::Serialize;
 
-use crate::arguments::{Arguments, Format, Trigger};
-use crate::bridge::Bridge;
+use crate::arguments::{Arguments, OutputFormat, TriggerArguments};
+use crate::bridge::OrchestratorClient;
 use crate::configuration::{Configuration, KnownProject};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{show, write};
 use crate::payload::{MAX_CONTEXT_BYTES, TriggerRequest, body};
 use crate::{human, secret, stream};
@@ -33,16 +33,16 @@ struct TriggerResult<'a> {
 /// Runs `trigger`; the exit code.
 pub(crate) async fn trigger(
     arguments: &Arguments,
-    wanted: &Trigger,
+    wanted: &TriggerArguments,
     environment: &Environment,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     if wanted.context.len() > MAX_CONTEXT_BYTES {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "--context has {} bytes, more than {MAX_CONTEXT_BYTES}; write it into the repository and name the file",
             wanted.context.len()
         )));
     }
-    let bridge = Bridge::open(&arguments.target, environment)?;
+    let bridge = OrchestratorClient::open(&arguments.target, environment)?;
     let known = known_project(&bridge, arguments, wanted, environment).await?;
     let secret = secret::resolve(
         wanted.secret.as_ref(),
@@ -61,7 +61,7 @@ pub(crate) async fn trigger(
     let run = match accepted(&reply) {
         Ok(run) => run,
         Err(failure) => {
-            if arguments.format == Format::Json {
+            if arguments.format == OutputFormat::Json {
                 show(arguments.format, &reply, String::new)?;
             }
             return Err(failure);
@@ -76,7 +76,7 @@ pub(crate) async fn trigger(
     let output = last_words(&bridge, &run).await;
     if let Some(output) = output
         .as_deref()
-        .filter(|_| arguments.format == Format::Human)
+        .filter(|_| arguments.format == OutputFormat::Human)
     {
         // The agent's words are what was asked for; on a terminal they cannot steer it.
         write(&human::safe(output.as_bytes()))?;
@@ -92,13 +92,13 @@ pub(crate) async fn trigger(
 }
 
 /// What a run has printed last, with a line end; `None` where there is nothing to read.
-async fn last_words(bridge: &Bridge, run: &str) -> Option<String> {
+async fn last_words(bridge: &OrchestratorClient, run: &str) -> Option<String> {
     let path = format!("admin/runs/{run}/log?follow=0&tail={LAST_LINES}");
     match stream::text(bridge, &path).await {
         Ok(text) if text.trim().is_empty() => None,
         Ok(text) => Some(format!("{}\n", text.trim_end())),
         // A run that never had a process has no log.
-        Err(Failure::NotFound(_)) => None,
+        Err(CommandFailure::NotFound(_)) => None,
         Err(failure) => {
             human::print_message(&format!("the agent's output cannot be read: {failure}"));
             None
@@ -109,14 +109,18 @@ async fn last_words(bridge: &Bridge, run: &str) -> Option<String> {
 /// The project that is meant, and its repository: as the admin bridge says, else as the
 /// orchestrator's files do. A receiver is enough to start an agent; waiting takes the bridge.
 async fn known_project(
-    bridge: &Bridge,
+    bridge: &OrchestratorClient,
     arguments: &Arguments,
-    wanted: &Trigger,
+    wanted: &TriggerArguments,
     environment: &Environment,
-) -> Result<KnownProject, Failure> {
+) -> Result<KnownProject, CommandFailure> {
     let absent = match project(bridge, wanted.project.as_ref()).await {
         Ok(ProjectView { id, repository, .. }) => return Ok(KnownProject { id, repository }),
-        Err(absent @ (Failure::Unreachable(_) | Failure::NotAllowed(_))) if !wanted.wait => absent,
+        Err(absent @ (CommandFailure::Unreachable(_) | CommandFailure::NotAllowed(_)))
+            if !wanted.wait =>
+        {
+            absent
+        }
         Err(failure) => return Err(failure),
     };
     let id = wanted.project.as_ref().map(|project| project.as_str());
@@ -125,17 +129,17 @@ async fn known_project(
     found.map_err(|failure| {
         let text = format!("{absent}; nor is the repository known otherwise: {failure}");
         match absent {
-            Failure::NotAllowed(_) => Failure::NotAllowed(text),
-            _ => Failure::Unreachable(text),
+            CommandFailure::NotAllowed(_) => CommandFailure::NotAllowed(text),
+            _ => CommandFailure::Unreachable(text),
         }
     })
 }
 
 /// The project that is meant: the one named, else the main one.
 pub(crate) async fn project(
-    bridge: &Bridge,
+    bridge: &OrchestratorClient,
     wanted: Option<&ProjectId>,
-) -> Result<ProjectView, Failure> {
+) -> Result<ProjectView, CommandFailure> {
     let status: StatusView = bridge.get("admin/status").await?;
     let project = wanted.map_or(status.main_project.as_str(), |project| project.as_str());
     let all: Vec<&str> = status
@@ -144,7 +148,7 @@ pub(crate) async fn project(
         .map(|known| known.id.as_str())
         .collect();
     let missing = || {
-        Failure::NotFound(format!(
+        CommandFailure::NotFound(format!(
             "there is no project {project}; there are: {}",
             all.join(", ")
         ))
@@ -155,7 +159,7 @@ pub(crate) async fn project(
 }
 
 /// The run that was queued, or why there is none.
-fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
+fn accepted(reply: &WebhookReply) -> Result<String, CommandFailure> {
     if let Some(dispatch) = reply.dispatches.first() {
         return Ok(dispatch.run.clone());
     }
@@ -167,33 +171,39 @@ fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
                 _ => "the orchestrator found no mention in it".to_owned(),
             },
         };
-        return Err(Failure::Refused(format!("nothing was started: {why}")));
+        return Err(CommandFailure::Refused(format!(
+            "nothing was started: {why}"
+        )));
     };
     let text = format!(
         "{} was not started: {}: {}",
         rejected.agent, rejected.reason, rejected.detail
     );
     Err(match rejected.reason.as_str() {
-        "unknown_agent" | "other_project" | "unknown_project" => Failure::NotFound(text),
-        "not_allowed" => Failure::NotAllowed(text),
-        _ => Failure::Refused(text),
+        "unknown_agent" | "other_project" | "unknown_project" => CommandFailure::NotFound(text),
+        "not_allowed" => CommandFailure::NotAllowed(text),
+        _ => CommandFailure::Refused(text),
     })
 }
 
 /// Follows the run by its id, as the orchestrator's records show it. A bridge that is away for a
 /// while (a restart) is waited for as well.
-async fn wait(bridge: &Bridge, run: &str, longest: Duration) -> Result<RunView, Failure> {
+async fn wait(
+    bridge: &OrchestratorClient,
+    run: &str,
+    longest: Duration,
+) -> Result<RunView, CommandFailure> {
     let until = Instant::now() + longest;
     let mut pause = POLL_INTERVALS.0;
     loop {
         match bridge.get::<RunView>(&format!("admin/runs/{run}")).await {
             Ok(view) if view.ended => return Ok(view),
-            Ok(_) | Err(Failure::Unreachable(_) | Failure::TimedOut(_)) => {}
+            Ok(_) | Err(CommandFailure::Unreachable(_) | CommandFailure::TimedOut(_)) => {}
             Err(failure) => return Err(failure),
         }
         if Instant::now() + pause > until {
             let advice = format!("see `orchctl show {run}`");
-            return Err(Failure::TimedOut(format!(
+            return Err(CommandFailure::TimedOut(format!(
                 "run {run} has not ended within {} s; {advice}",
                 longest.as_secs()
             )));

@@ -9,7 +9,7 @@ use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions, ObjectsTask};
 use daemon::settings::ConfigOptions;
-use daemon::store::{BackupOptions, CheckOptions, MigrateOptions, RestoreOptions, StoreTask};
+use daemon::store::{BackupOptions, MigrateOptions, RestoreOptions, StoreCheckOptions, StoreTask};
 
 /// Exit code when the configuration is wrong or the orchestrator cannot start.
 pub(crate) const EXIT_FAILED: u8 = 1;
@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
     pub(crate) offline: bool,
 
     /// How `--check` prints
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
 
     /// How much is logged: debug, info, warn, error
     #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
@@ -103,7 +103,7 @@ pub(crate) enum StoreCommand {
     #[command(
         after_help = "A store in a folder must not be in use, one in PostgreSQL may be. Exit codes: 0 it is whole, 1 it is damaged or cannot be read, 2 usage.\n\nExamples:\n  orchestrator store check --config orchestrator.toml\n  orchestrator store check /srv/backup/monday"
     )]
-    Check(CheckOptions),
+    Check(StoreCheckOptions),
     /// Copy the store into an empty one, in a folder or in PostgreSQL, and compare both
     #[command(
         after_help = "Neither may be in use. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator store migrate --from /var/lib/orrery-orchestrator --to config --config orchestrator.toml\n  orchestrator store migrate --from config --to /srv/back --config orchestrator.toml"
@@ -163,7 +163,7 @@ impl StoreCommand {
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people.
     Human,
     /// For programs.

@@ -14,12 +14,12 @@ use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
-    CheckedConfig, Config, ConfigFile, Files, WorktreeMode, check, fragment_keys, keys, routes,
-    table,
+    CheckedConfig, Config, ConfigFile, ConfigFiles, WorktreeMode, check, fragment_keys, keys,
+    routes, table,
 };
 use orchestrator_web::boot;
 
-use crate::arguments::{Arguments, EXIT_FAILED, Format, complain, print, print_note};
+use crate::arguments::{Arguments, EXIT_FAILED, OutputFormat, complain, print, print_note};
 
 /// The checked configuration, or the exit code after what is wrong with it was said.
 pub(crate) fn read(
@@ -29,7 +29,7 @@ pub(crate) fn read(
     let files = files(arguments.config.as_deref(), environment)?;
     let host = SystemHost::new(environment);
     check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| {
-        if arguments.check && arguments.format == Format::Json {
+        if arguments.check && arguments.format == OutputFormat::Json {
             let view = CheckView {
                 valid: false,
                 diagnostics: as_values(&wrong),
@@ -54,7 +54,7 @@ pub(crate) fn read_file(path: &Path, environment: &Environment) -> Result<Checke
     check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| wrong.to_string())
 }
 
-fn files(path: Option<&Path>, environment: &Environment) -> Result<Files, ExitCode> {
+fn files(path: Option<&Path>, environment: &Environment) -> Result<ConfigFiles, ExitCode> {
     load(path.unwrap_or(Path::new("")), environment).map_err(|error| {
         print_note(&error.to_string());
         ExitCode::from(EXIT_FAILED)
@@ -88,7 +88,7 @@ pub(crate) fn settings(
 }
 
 /// The settings of all files, each below its name.
-fn in_force(files: &Files, environment: &Environment) -> Result<String, Diagnostics> {
+fn in_force(files: &ConfigFiles, environment: &Environment) -> Result<String, Diagnostics> {
     check(
         files,
         environment,
@@ -124,7 +124,7 @@ pub(crate) fn report(
             Diagnostic::for_setting(fault.setting, ValueError::new(fault.reason.clone()))
         });
         let wrong: Diagnostics = wrong.collect();
-        if arguments.format == Format::Json {
+        if arguments.format == OutputFormat::Json {
             print_json(&CheckView {
                 valid: false,
                 diagnostics: as_values(&wrong),
@@ -135,7 +135,7 @@ pub(crate) fn report(
         }
         return peers::exit_code(&faults);
     }
-    if arguments.format == Format::Json {
+    if arguments.format == OutputFormat::Json {
         print_json(&check_view(checked));
     } else {
         show(&checked.warnings);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles};
-use daemon::store::ConfigFile;
+use daemon::store::ConfigPathOption;
 use daemon::{first_screen, lifecycle, notify};
 use orchestrator_actors::messages::GetJournal;
 use orchestrator_actors::{OperatorApi, OrchestratorService, file_migration};
 use orchestrator_core::config::CheckedConfig;
-use orchestrator_web::{BoundListeners, OrchestratorServer, boot, reload_on_hangup};
+use orchestrator_web::{OrchestratorListeners, OrchestratorServer, boot, reload_on_hangup};
 use supervision::ChildRef;
 
 use crate::arguments::{Arguments, ObjectsCommand, StoreCommand, print, print_note};
@@ -46,7 +46,7 @@ pub(crate) fn run(
 
 /// Checks, moves, saves or restores the store.
 pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
-    let configured = |of: &ConfigFile| {
+    let configured = |of: &ConfigPathOption| {
         let config = read_file(of, environment)?.config;
         boot::store_place(&config).map_err(|error| error.to_string())
     };
@@ -56,7 +56,7 @@ pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -
 
 /// Brings logs in object storage elsewhere.
 pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environment) -> ExitCode {
-    let configured = |of: &ConfigFile, leave_damaged: bool| {
+    let configured = |of: &ConfigPathOption, leave_damaged: bool| {
         let config = read_file(of, environment)?.config;
         Ok(ConfiguredFiles {
             store: boot::store_place(&config).map_err(|error| error.to_string())?,
@@ -67,7 +67,7 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
     objects::run(command.task(), environment, configured, (print, print_note))
 }
 
-fn read_file(of: &ConfigFile, environment: &Environment) -> Result<CheckedConfig, String> {
+fn read_file(of: &ConfigPathOption, environment: &Environment) -> Result<CheckedConfig, String> {
     let path = of.config.as_deref();
     let path = path.ok_or("name the configuration with --config orchestrator.toml")?;
     check::read_file(path, environment)
@@ -75,7 +75,7 @@ fn read_file(of: &ConfigFile, environment: &Environment) -> Result<CheckedConfig
 
 async fn serve(
     service: OrchestratorService,
-    listening: BoundListeners,
+    listening: OrchestratorListeners,
     data: &Path,
     agents: usize,
 ) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Input, Secret, Severity, UnknownKeys, ValueError,
+    ConfigInput, Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
     WrittenValue,
 };
 use daemon::peers::{self, PeerFault};
@@ -13,14 +13,14 @@ use daemon::vm_hosts;
 use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::CheckedConfig as Agents;
-use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
+use runner_web::config::{RunnerConfig, RunnerConfigFile as RunnerTable, RunnerFlags};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
-use search_web::boot::{self, BootError};
-use store::Options;
+use search_web::boot::{self, SearchBootError};
+use store::StoreOptions;
 use vm_engine::image::agent;
 use vm_web::boot as vm_boot;
-use vm_web::config::{FileValues as VmTable, Flags as VmFlags, ManagerConfig};
+use vm_web::config::{FileValues as VmTable, ManagerConfig, ManagerFlags as VmFlags};
 
 use crate::settings::{PlatformFile, SearchTable};
 
@@ -29,7 +29,7 @@ pub(crate) const DATA_VARIABLE: &str = "PLATFORM_DATA";
 
 /// What will run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct PlatformPlan {
     /// Where everything is kept.
     pub(crate) data: PathBuf,
     /// How much is logged.
@@ -75,7 +75,7 @@ pub(crate) struct AgentPlan {
 }
 
 /// How the runner's store is opened.
-pub(crate) fn runner_store_options() -> Options {
+pub(crate) fn runner_store_options() -> StoreOptions {
     runner_web::boot::store_options("platform")
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn runner_store_options() -> Options {
 ///
 /// # Errors
 /// Every mistake of every file and variable, in one list.
-pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagnostics> {
+pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<PlatformPlan, Diagnostics> {
     let (name, text, base) = text_of(path)?;
     let (file, found) = PlatformFile::read(&name, &text, environment, &base);
     // The products are checked even when it is not known where they are kept.
@@ -107,10 +107,10 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
     if found.has_errors() {
         return Err(found);
     }
-    let written = Input::toml(&name, &text, environment)
+    let written = ConfigInput::toml(&name, &text, environment)
         .base(&base)
         .written()?;
-    let mut plan = Plan {
+    let mut plan = PlatformPlan {
         file: PlanFile {
             path: path.to_owned(),
             written,
@@ -154,7 +154,7 @@ pub(crate) fn runner_again(
     if checker.found.has_errors() {
         return Err(checker.found);
     }
-    let written = Input::toml(&name, &text, environment)
+    let written = ConfigInput::toml(&name, &text, environment)
         .base(&base)
         .written()?;
     Ok((runner.flatten(), written))
@@ -246,7 +246,7 @@ impl Checker<'_> {
         }
         let read = boot::read_configuration(path, self.environment, self.data);
         let read = read.map_err(|error| match error {
-            BootError::Roles(wrong) => wrong,
+            SearchBootError::Roles(wrong) => wrong,
             other => mistake_without_place("settings in [search]", other.to_string()),
         });
         let (configuration, _) = self.kept(read)?;
@@ -298,7 +298,7 @@ impl Checker<'_> {
     }
 }
 
-impl Plan {
+impl PlatformPlan {
     /// What is wrong with the databases, object storages and VM hosts of the products; those that
     /// are no addresses only, where nobody is to be asked.
     pub(crate) fn peer_faults(&self, is_offline: bool) -> Vec<PeerFault> {

@@ -72,7 +72,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  platform demo\n  platform demo --folder ~/notes --search-only\n  platform demo --once --port 0\n  platform demo --cluster"
     )]
-    Demo(demo::Options),
+    Demo(demo::DemoOptions),
     /// What may be set, and what is in force.
     #[command(
         after_help = "Examples:\n  platform config --show --config platform.toml\n  platform config --schema"
@@ -184,7 +184,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn demonstrate(options: &demo::Options) -> ExitCode {
+fn demonstrate(options: &demo::DemoOptions) -> ExitCode {
     match demo::run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -12,24 +12,26 @@ use daemon::lifecycle::on_hangup;
 use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::{OrchestratorService, OrchestratorView};
-use orchestrator_web::{BoundListeners, OrchestratorServer, boot as agents, reload_on_hangup};
+use orchestrator_web::{
+    OrchestratorListeners, OrchestratorServer, boot as agents, reload_on_hangup,
+};
 use runner_actors::{RunnerService, RunnerView, VmHostSettings};
 use runner_web::config::{RunnerConfig, services_at};
 use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
-use search_formats_engine::Program;
+use search_formats_engine::ReaderProgram;
 use search_web::{FrontDoor, RunFeed, SearchServer, boot as search};
 use store::{DirectoryLock, Store};
 use supervision::RootHandle;
 use vm_actors::VmService;
-use vm_core::token::{Claims, Scope};
+use vm_core::token::{Claims, TokenScope};
 use vm_engine::image::agent;
 use vm_web::boot::{self as machines, DataDirectory};
 use vm_web::config::ManagerConfig;
-use vm_web::{ServerOptions as VmOptions, VmServer};
+use vm_web::{ManagerServerOptions as VmOptions, VmServer};
 
 use crate::check::{AgentPlan, PlanFile, SearchPlan, runner_store_options};
-use crate::front::{Mount, reached};
+use crate::front::{ProductRoute, reached};
 use crate::reread::{self, RunnerFile};
 use crate::servers::ProductServers;
 
@@ -46,14 +48,14 @@ fn print_address(product: &'static str, address: SocketAddr) {
 }
 
 /// The search server, ready to be started.
-pub(crate) struct Search {
+pub(crate) struct SearchProduct {
     settings: SearchSettings,
-    options: search_web::ServerOptions,
+    options: search_web::SearchServerOptions,
     listener: TcpListener,
     lock: DirectoryLock,
 }
 
-impl Search {
+impl SearchProduct {
     pub(crate) fn take(plan: SearchPlan, serve: &ServeOptions) -> anyhow::Result<Self> {
         let SearchPlan {
             settings,
@@ -68,7 +70,9 @@ impl Search {
         options.configuration_token = search::configuration_token(&settings)?.map(|one| one.token);
         options.configuration = Some(configuration);
         options.state = Some(search::open_state(&settings, "platform")?);
-        options.readers = std::env::current_exe().ok().map(Program::running_program);
+        options.readers = std::env::current_exe()
+            .ok()
+            .map(ReaderProgram::running_program);
         Ok(Self {
             settings: search::search_settings(&settings, roles),
             options,
@@ -117,13 +121,13 @@ impl Search {
 
 /// The VM manager, ready to be started. What VMs are made of is prepared on a thread of its own: it
 /// may take minutes at the first start, and holds nothing up.
-pub(crate) struct Machines {
+pub(crate) struct MachinesProduct {
     service: VmService,
     options: VmOptions,
     listener: TcpListener,
 }
 
-impl Machines {
+impl MachinesProduct {
     pub(crate) fn take(config: &ManagerConfig, serve: &ServeOptions) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("where this program is")?;
         let agent = agent::find(config.agent.as_deref(), &own).with_context(|| {
@@ -147,7 +151,11 @@ impl Machines {
     }
 
     /// Its address, and a token of `subject` that is in no file and no argument.
-    fn access(&self, subject: &str, scope: Scope) -> anyhow::Result<(SocketAddr, Secret<String>)> {
+    fn access(
+        &self,
+        subject: &str,
+        scope: TokenScope,
+    ) -> anyhow::Result<(SocketAddr, Secret<String>)> {
         let claims = Claims::new(subject, &[scope], vm_actors::wall(), TOKEN_LIFETIME);
         let token = Secret::new(self.options.key.sign(&claims));
         Ok((self.listener.local_addr()?, token))
@@ -155,15 +163,15 @@ impl Machines {
 
     /// It as a host of the runner's jobs.
     fn own_host(&self) -> anyhow::Result<VmHostSettings> {
-        let (address, token) = self.access("runner", Scope::Write)?;
+        let (address, token) = self.access("runner", TokenScope::Write)?;
         let url = format!("http://{address}/").parse()?;
         Ok(VmHostSettings::single(url, Some(token)))
     }
 
     /// It behind the front door. Who has signed in sees and ends the VMs of all.
-    pub(crate) fn mount(&self) -> anyhow::Result<Mount> {
-        let (address, token) = self.access("front-door", Scope::Admin)?;
-        Ok(Mount {
+    pub(crate) fn mount(&self) -> anyhow::Result<ProductRoute> {
+        let (address, token) = self.access("front-door", TokenScope::Admin)?;
+        Ok(ProductRoute {
             product: "VM manager",
             part: "vm-manager",
             prefix: "/vm-manager",
@@ -206,25 +214,25 @@ pub(crate) fn services_for(machines: &mut ManagerConfig) -> anyhow::Result<TcpLi
 }
 
 /// The workflow runner, ready to be started.
-pub(crate) struct Runs {
+pub(crate) struct RunsProduct {
     service: RunnerService,
-    options: runner_web::ServerOptions,
+    options: runner_web::RunnerServerOptions,
     listener: TcpListener,
     services: Option<TcpListener>,
     store: Store,
 }
 
-impl Runs {
+impl RunsProduct {
     /// `machines`: the platform's own VM manager; `VMM_API_URL` names another one.
     pub(crate) fn take(
         (mut config, file): (RunnerConfig, PlanFile),
-        machines: Option<&Machines>,
+        machines: Option<&MachinesProduct>,
         services: Option<TcpListener>,
         serve: &ServeOptions,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
         let machines = machines.filter(|_| environment.text("VMM_API_URL").is_none());
-        let own = machines.map(Machines::own_host).transpose()?;
+        let own = machines.map(MachinesProduct::own_host).transpose()?;
         let file = Arc::new(RunnerFile::new(
             file,
             environment,
@@ -247,7 +255,7 @@ impl Runs {
         runs::link_to(&mut config, bound);
         runs::warn(&config);
         let token = runs::token(&config, bound, || uuid::Uuid::new_v4().to_string());
-        let options = runner_web::ServerOptions {
+        let options = runner_web::RunnerServerOptions {
             secrets: config.secrets,
             body: BodyLimits::default(),
             hosts: config.hosts,
@@ -275,8 +283,8 @@ impl Runs {
     }
 
     /// It behind the front door.
-    pub(crate) fn mount(&self) -> anyhow::Result<Mount> {
-        Ok(Mount {
+    pub(crate) fn mount(&self) -> anyhow::Result<ProductRoute> {
+        Ok(ProductRoute {
             product: "workflow runner",
             part: "runner",
             prefix: "/runner",
@@ -315,12 +323,12 @@ impl Runs {
 }
 
 /// The orchestrator, ready to be started.
-pub(crate) struct Agents {
+pub(crate) struct AgentsProduct {
     service: OrchestratorService,
-    listening: BoundListeners,
+    listening: OrchestratorListeners,
 }
 
-impl Agents {
+impl AgentsProduct {
     pub(crate) fn take(plan: AgentPlan, serve: &ServeOptions) -> anyhow::Result<Self> {
         let AgentPlan {
             path,
@@ -334,7 +342,7 @@ impl Agents {
 
     /// Its operations behind the front door: on a listener of their own, for they may have only a
     /// socket, with a token that is in no file and no argument.
-    pub(crate) fn mount(&mut self) -> anyhow::Result<Mount> {
+    pub(crate) fn mount(&mut self) -> anyhow::Result<ProductRoute> {
         let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
         let listener = edge_web::bind(any_port, "the front door")?;
         let address = listener.local_addr()?;
@@ -342,7 +350,7 @@ impl Agents {
         let token = Secret::new(format!("{}{}", half(), half()));
         let wanted = ApiToken::new(token.expose()).context("a token of random digits")?;
         self.listening.front = Some((listener, wanted));
-        Ok(Mount {
+        Ok(ProductRoute {
             product: "orchestrator",
             part: "orchestrator",
             prefix: "/orchestrator",

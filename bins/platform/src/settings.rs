@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Diagnostics, Environment, ExternalTable, FILE_PATH, Fields, Input, LOG_LEVELS, SECRET, Secret,
-    TableInfo, TextKind, ValueError, choice, opt, record, table,
+    ConfigInput, Diagnostics, Environment, ExternalTable, FILE_PATH, LOG_LEVELS, ObjectFields,
+    SECRET, Secret, TableInfo, TextKind, ValueError, choice, opt, record, table,
 };
-use runner_web::config::File as RunnerTable;
+use runner_web::config::RunnerConfigFile as RunnerTable;
 use search_core::role::ListenAddress;
 use vm_web::config::FileValues as VmTable;
 
@@ -56,7 +56,7 @@ pub(crate) fn keys() -> TableInfo {
     PLATFORM.describe(&PlatformFile::default())
 }
 
-fn check(fields: &Fields<'_>, _: &mut PlatformFile) {
+fn check(fields: &ObjectFields<'_>, _: &mut PlatformFile) {
     if PRODUCTS.iter().all(|product| fields.is_absent(product)) {
         let nothing = ValueError::new("no product is configured, so nothing would run");
         let tables = PRODUCTS.join("], [");
@@ -102,7 +102,7 @@ impl PlatformFile {
         base: &Path,
     ) -> (Self, Diagnostics) {
         let mut file = Self::default();
-        let input = Input::toml(name, text, environment).base(base);
+        let input = ConfigInput::toml(name, text, environment).base(base);
         let decoded = input.decode(|item| {
             PLATFORM.fields(item, |fields| {
                 PLATFORM.read_rows(fields, &mut file);

@@ -17,17 +17,17 @@ use daemon::log::LogFormat;
 use daemon::{first_screen, notify};
 use edge_web::ServeOptions;
 use edge_web::guard::ApiToken;
-use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
+use supervision::{Root, RootHandle, SupervisorSpec, TreeExit};
 
-use crate::check::Plan;
+use crate::check::PlatformPlan;
 use crate::front::{self, platform_token};
-use crate::products::{Agents, Machines, Runs, Search, services_for};
+use crate::products::{AgentsProduct, MachinesProduct, RunsProduct, SearchProduct, services_for};
 use crate::run_news::RunSources;
 use crate::servers::ProductServers;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
-    plan: Plan,
+    plan: PlatformPlan,
     log_format: Option<LogFormat>,
     environment: &Environment,
 ) -> anyhow::Result<()> {
@@ -51,14 +51,18 @@ pub(crate) fn run(
 struct Products {
     /// What people sign in with at the search server's address.
     token: Option<ApiToken>,
-    search: Option<Search>,
-    machines: Option<Machines>,
-    runs: Option<Runs>,
-    agents: Option<Agents>,
+    search: Option<SearchProduct>,
+    machines: Option<MachinesProduct>,
+    runs: Option<RunsProduct>,
+    agents: Option<AgentsProduct>,
 }
 
 impl Products {
-    fn take(plan: Plan, serve: &ServeOptions, environment: &Environment) -> anyhow::Result<Self> {
+    fn take(
+        plan: PlatformPlan,
+        serve: &ServeOptions,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
         let token = plan.search.as_ref().map(|_| {
             let token = platform_token(plan.token.as_ref(), &plan.data)?;
             ApiToken::new(token.expose()).context("PLATFORM_TOKEN is empty")
@@ -66,7 +70,7 @@ impl Products {
         let token = token.transpose()?;
         let search = plan
             .search
-            .map(|plan| Search::take(plan, serve))
+            .map(|plan| SearchProduct::take(plan, serve))
             .transpose();
         let search = search.context("the search server cannot be started")?;
         let mut plan_of_machines = plan.vm_manager;
@@ -76,18 +80,20 @@ impl Products {
         let services = services.map(services_for).transpose()?;
         let machines = plan_of_machines.as_ref();
         let machines = machines
-            .map(|config| Machines::take(config, serve))
+            .map(|config| MachinesProduct::take(config, serve))
             .transpose();
         let machines = machines.context("the VM manager cannot be started")?;
         let runs = plan.runner.map(|config| {
             let read = (config, plan.file);
-            Runs::take(read, machines.as_ref(), services, serve, environment)
+            RunsProduct::take(read, machines.as_ref(), services, serve, environment)
         });
         let runs = runs
             .transpose()
             .context("the workflow runner cannot be started")?;
         let agents = plan.orchestrator;
-        let agents = agents.map(|plan| Agents::take(plan, serve)).transpose();
+        let agents = agents
+            .map(|plan| AgentsProduct::take(plan, serve))
+            .transpose();
         Ok(Self {
             token,
             search,
@@ -103,8 +109,8 @@ impl Products {
         servers: &mut ProductServers,
     ) -> anyhow::Result<()> {
         let keepers = RunSources {
-            runner: self.runs.as_ref().map(Runs::view),
-            agents: self.agents.as_ref().map(Agents::view),
+            runner: self.runs.as_ref().map(RunsProduct::view),
+            agents: self.agents.as_ref().map(AgentsProduct::view),
         };
         if let (Some(search), Some(token)) = (self.search, self.token) {
             let mut mounts = Vec::new();
@@ -118,7 +124,7 @@ impl Products {
                 mounts.push(machines.mount()?);
             }
             let door = front::door(mounts, token, search.is_open());
-            let feed = keepers.feed(self.runs.as_ref().and_then(Runs::token));
+            let feed = keepers.feed(self.runs.as_ref().and_then(RunsProduct::token));
             search.start(feed.clone(), door, tree, servers).await?;
             if let Some(feed) = feed {
                 servers.run_beside(keepers.publish_changes(feed));
@@ -165,7 +171,7 @@ async fn run_products(products: Products, rows: &[(&str, String)]) -> anyhow::Re
     let verdict = root.verdict().await;
     started?;
     ended?;
-    if verdict != Verdict::Stopped {
+    if verdict != TreeExit::Stopped {
         anyhow::bail!("the actors gave up: {verdict}");
     }
     tracing::info!(event = "platform.stopped");

@@ -9,7 +9,7 @@ use daemon::peers::{self, PeerFault};
 use search_core::role::{RoleFile, ServerMode, ServerSettings};
 use search_graph_engine::embedding::{CrossEncoder, EmbeddingModel};
 use search_graph_engine::thesaurus;
-use search_web::boot::{self, BootError};
+use search_web::boot::{self, SearchBootError};
 
 use crate::arguments::{Arguments, FAILED, OutputFormat};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(
     }
     let configuration = match boot::read_configuration(path, environment, Path::new("/")) {
         Ok((configuration, _)) => configuration.view().clone(),
-        Err(BootError::Roles(diagnostics)) => return arguments.report(&diagnostics),
+        Err(SearchBootError::Roles(diagnostics)) => return arguments.report(&diagnostics),
         Err(error) => {
             print_note(&error.to_string());
             return ExitCode::from(FAILED);

@@ -8,7 +8,7 @@ use command_line::print_note;
 use config_core::Environment;
 use daemon::{first_screen, lifecycle};
 use search_core::role::ServerSettings;
-use search_formats_engine::Program;
+use search_formats_engine::ReaderProgram;
 use search_web::SearchServer;
 use search_web::boot::{self, ConfigurationToken, RoleFileOrigin};
 
@@ -61,7 +61,9 @@ pub(crate) fn run(
     options.snapshots = boot::snapshot_mode(settings)?;
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
-    options.readers = std::env::current_exe().ok().map(Program::running_program);
+    options.readers = std::env::current_exe()
+        .ok()
+        .map(ReaderProgram::running_program);
     let (roles, data) = (first_screen::path(path), first_screen::path(data));
     lifecycle::run(async move {
         let server = SearchServer::prepare(&search, options).start();

@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) target: TargetArguments,
     /// How results are printed.
-    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human, global = true)]
+    pub(crate) format: OutputFormat,
 }
 
 /// What is asked for.
@@ -216,7 +216,7 @@ pub(crate) enum OperatorName {
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people.
     Human,
     /// One JSON document, as the server answers it.

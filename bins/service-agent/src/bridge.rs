@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 use crate::place::OpenTarget;
 
 /// Longest message, in bytes: the server takes no longer ones.
@@ -29,7 +29,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// When standard input cannot be read, or a line is too long.
-pub async fn serve(opened: &OpenTarget) -> Result<(), Failure> {
+pub async fn serve(opened: &OpenTarget) -> Result<(), ClientFailure> {
     let client = &opened.client;
     let mut is_settled = !opened.is_private();
     let (sender, mut lines) = mpsc::channel(4);
@@ -37,9 +37,9 @@ pub async fn serve(opened: &OpenTarget) -> Result<(), Failure> {
     std::thread::Builder::new()
         .name("stdin".to_owned())
         .spawn(move || read_lines(&sender))
-        .map_err(|error| Failure::Other(error.to_string()))?;
+        .map_err(|error| ClientFailure::Other(error.to_string()))?;
     while let Some(line) = lines.recv().await {
-        let line = line.map_err(Failure::Other)?;
+        let line = line.map_err(ClientFailure::Other)?;
         if !is_settled && is_call(&line) {
             is_settled = true;
             let whole = async {

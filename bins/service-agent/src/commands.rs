@@ -9,9 +9,11 @@ use search_core::answer::{RoleList, SearchAnswer};
 use search_core::concepts::GraphAnswer;
 use serde_json::{Value, json};
 use service_agent::configuration::input;
-use service_agent::{ChatChunk, Client, CommandResult, Failure, Target, configuration};
+use service_agent::{
+    ChatStreamItem, Client, ClientFailure, CommandResult, SearchTarget, configuration,
+};
 
-use crate::arguments::{ConfigCommand, Format, SearchArguments};
+use crate::arguments::{ConfigCommand, OutputFormat, SearchArguments};
 use crate::human;
 use crate::output::{Output, show, write};
 use crate::views;
@@ -20,7 +22,7 @@ pub(crate) async fn search(
     client: &Client,
     search: &SearchArguments,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let body = search.body();
     let answer: SearchAnswer = client
         .search(&body, search.wait())
@@ -37,14 +39,17 @@ pub(crate) async fn search(
 }
 
 /// The roles there are.
-pub(crate) async fn role_list(place: &Target) -> Result<RoleList, Failure> {
+pub(crate) async fn role_list(place: &SearchTarget) -> Result<RoleList, ClientFailure> {
     match place {
-        Target::Server(client) => client.get(&["api", "roles"], &[]).await,
-        Target::Here(here) => Ok(views::role_list(&here.roles()?)),
+        SearchTarget::Server(client) => client.get(&["api", "roles"], &[]).await,
+        SearchTarget::Here(here) => Ok(views::role_list(&here.roles()?)),
     }
 }
 
-pub(crate) async fn roles(place: &Target, output: Output) -> Result<CommandResult, Failure> {
+pub(crate) async fn roles(
+    place: &SearchTarget,
+    output: Output,
+) -> Result<CommandResult, ClientFailure> {
     let list = role_list(place).await?;
     show(output, &list, || human::roles(&list, output.colours))?;
     Ok(CommandResult::Found)
@@ -56,7 +61,7 @@ pub(crate) async fn graph(
     role: Option<&str>,
     limit: u16,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let limit = limit.to_string();
     let mut query = vec![("limit", limit.as_str())];
     query.extend(concept.map(|concept| ("concept", concept)));
@@ -77,7 +82,7 @@ pub(crate) async fn chat(
     role: Option<&str>,
     conversation: Option<&str>,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let message = if message == "-" {
         String::from_utf8_lossy(&input(Path::new("-"))?).into_owned()
     } else {
@@ -90,9 +95,9 @@ pub(crate) async fn chat(
     if let Some(conversation) = conversation {
         body["conversation_id"] = conversation.into();
     }
-    let human = output.format == Format::Human;
+    let human = output.format == OutputFormat::Human;
     let answer = client.chat(&body, |piece| {
-        if let (ChatChunk::Text(text), true) = (piece, human) {
+        if let (ChatStreamItem::Text(text), true) = (piece, human) {
             human::print_chunk(&text);
         }
     });
@@ -105,7 +110,7 @@ pub(crate) fn validate(
     file: &Path,
     environment: &Environment,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let name = if file == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -124,11 +129,11 @@ pub(crate) fn validate(
 }
 
 pub(crate) async fn configure(
-    place: &Target,
+    place: &SearchTarget,
     command: &ConfigCommand,
     environment: &Environment,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let now = configuration::show(place).await?;
     match command {
         ConfigCommand::Get { pointer: None } => write(&now.text),
@@ -136,8 +141,9 @@ pub(crate) async fn configure(
             pointer: Some(pointer),
         } => part(&now.text, pointer),
         ConfigCommand::Set { file } => {
-            let text = String::from_utf8(input(file)?)
-                .map_err(|_| Failure::Configuration(format!("{} is not UTF-8", file.display())))?;
+            let text = String::from_utf8(input(file)?).map_err(|_| {
+                ClientFailure::Configuration(format!("{} is not UTF-8", file.display()))
+            })?;
             let text = configuration::replace(place, text, &now.tag).await?;
             report(output, &text)
         }
@@ -146,40 +152,41 @@ pub(crate) async fn configure(
     }
 }
 
-fn part(text: &str, pointer: &str) -> Result<CommandResult, Failure> {
+fn part(text: &str, pointer: &str) -> Result<CommandResult, ClientFailure> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| Failure::Other(error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| ClientFailure::Other(error.to_string()))?;
     let Some(part) = value.pointer(pointer) else {
-        return Err(Failure::NotFound(format!(
+        return Err(ClientFailure::NotFound(format!(
             "there is nothing at {pointer:?}; a pointer looks like /roles/0/name"
         )));
     };
     write(&format!("{part:#}"))
 }
 
-fn report(output: Output, text: &str) -> Result<CommandResult, Failure> {
+fn report(output: Output, text: &str) -> Result<CommandResult, ClientFailure> {
     match output.format {
-        Format::Human => human::print_note("the configuration is in force"),
-        Format::Json => drop(write(text)?),
+        OutputFormat::Human => human::print_note("the configuration is in force"),
+        OutputFormat::Json => drop(write(text)?),
     }
     Ok(CommandResult::Found)
 }
 
 /// What was typed is kept in a file when it cannot be used.
 async fn edit(
-    place: &Target,
+    place: &SearchTarget,
     text: &str,
     tag: &str,
     environment: &Environment,
     output: Output,
-) -> Result<CommandResult, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::Other(format!("cannot edit: {error}"));
+) -> Result<CommandResult, ClientFailure> {
+    let failed =
+        |error: &dyn std::fmt::Display| ClientFailure::Other(format!("cannot edit: {error}"));
     let named = ["VISUAL", "EDITOR"].into_iter();
     let editor = named
         .filter_map(|name| environment.get(name).ok().flatten())
         .find(|editor| !editor.trim().is_empty());
     let editor = editor.ok_or_else(|| {
-        Failure::Configuration("set VISUAL or EDITOR to the editor to use".to_owned())
+        ClientFailure::Configuration("set VISUAL or EDITOR to the editor to use".to_owned())
     })?;
     let mut file = tempfile::Builder::new()
         .prefix("roles-")

@@ -8,9 +8,9 @@ use config_core::Environment;
 use search_core::role::RoleDocument;
 
 use crate::client::VersionedConfig;
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 use crate::in_process::InProcess;
-use crate::place::Target;
+use crate::place::SearchTarget;
 
 /// Longest text that is read of a file or standard input, in bytes.
 const MAX_INPUT: u64 = 4 << 20;
@@ -19,9 +19,9 @@ const MAX_INPUT: u64 = 4 << 20;
 ///
 /// # Errors
 /// When it cannot be read, or has more than 4 MiB.
-pub fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+pub fn input(file: &Path) -> Result<Vec<u8>, ClientFailure> {
     let failed = |error: std::io::Error| {
-        Failure::Configuration(format!("cannot read {}: {error}", file.display()))
+        ClientFailure::Configuration(format!("cannot read {}: {error}", file.display()))
     };
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {
@@ -32,7 +32,7 @@ pub fn input(file: &Path) -> Result<Vec<u8>, Failure> {
         opened.take(MAX_INPUT + 1).read_to_end(&mut bytes)
     };
     if read.map_err(failed)? as u64 > MAX_INPUT {
-        return Err(Failure::Configuration(format!(
+        return Err(ClientFailure::Configuration(format!(
             "{} has more than {MAX_INPUT} bytes",
             file.display()
         )));
@@ -43,11 +43,11 @@ pub fn input(file: &Path) -> Result<Vec<u8>, Failure> {
 /// The configuration without secrets, and its version where a server keeps one.
 ///
 /// # Errors
-/// See [`Failure`].
-pub async fn show(place: &Target) -> Result<VersionedConfig, Failure> {
+/// See [`ClientFailure`].
+pub async fn show(place: &SearchTarget) -> Result<VersionedConfig, ClientFailure> {
     match place {
-        Target::Server(client) => client.configuration().await,
-        Target::Here(here) => {
+        SearchTarget::Server(client) => client.configuration().await,
+        SearchTarget::Here(here) => {
             let document = stored(here)?;
             Ok(VersionedConfig {
                 text: document.redacted(),
@@ -61,33 +61,38 @@ pub async fn show(place: &Target) -> Result<VersionedConfig, Failure> {
 /// in force then.
 ///
 /// # Errors
-/// See [`Failure`]; every mistake of the text.
-pub async fn replace(place: &Target, text: String, tag: &str) -> Result<String, Failure> {
+/// See [`ClientFailure`]; every mistake of the text.
+pub async fn replace(
+    place: &SearchTarget,
+    text: String,
+    tag: &str,
+) -> Result<String, ClientFailure> {
     let here = match place {
-        Target::Server(client) => return Ok(client.configure(text, tag).await?.text),
-        Target::Here(here) => here,
+        SearchTarget::Server(client) => return Ok(client.configure(text, tag).await?.text),
+        SearchTarget::Here(here) => here,
     };
     // The file of this machine, changed by its owner: no server's limits hold here.
     let stored = stored(here)?;
     let document = RoleDocument::with_secrets_of("the new file", &text, &here.environment, &stored);
-    let document = document.map_err(|wrong| Failure::Refused(wrong.to_string()))?;
+    let document = document.map_err(|wrong| ClientFailure::Refused(wrong.to_string()))?;
     let path = &here.settings.settings_path.value;
-    save(path, document.text())
-        .map_err(|error| Failure::Other(format!("cannot write {}: {error}", path.display())))?;
+    save(path, document.text()).map_err(|error| {
+        ClientFailure::Other(format!("cannot write {}: {error}", path.display()))
+    })?;
     Ok(document.redacted())
 }
 
 /// Finds every mistake of a role file; its warnings are the result.
 ///
 /// # Errors
-/// [`Failure::Configuration`] with all of them.
+/// [`ClientFailure::Configuration`] with all of them.
 pub fn validate(
     name: &str,
     text: &[u8],
     environment: &Environment,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ClientFailure> {
     let roles = search_core::role::parse(name, text, environment);
-    let roles = roles.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
+    let roles = roles.map_err(|wrong| ClientFailure::Configuration(wrong.to_string()))?;
     Ok(roles.warnings().iter().map(|one| one.headline()).collect())
 }
 
@@ -99,8 +104,8 @@ fn save(path: &Path, text: &str) -> std::io::Result<()> {
     store::replace_file(&place, Some(mode), |file| file.write_all(text.as_bytes()))
 }
 
-fn stored(here: &InProcess) -> Result<RoleDocument, Failure> {
+fn stored(here: &InProcess) -> Result<RoleDocument, ClientFailure> {
     let name = here.settings.settings_path.value.display().to_string();
     let document = RoleDocument::parse(&name, &here.role_text()?, &here.environment);
-    document.map_err(|wrong| Failure::Configuration(wrong.to_string()))
+    document.map_err(|wrong| ClientFailure::Configuration(wrong.to_string()))
 }

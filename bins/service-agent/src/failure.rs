@@ -24,7 +24,7 @@ impl CommandResult {
 
 /// A command that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum ClientFailure {
     /// The settings or the role file are wrong.
     #[error("{0}")]
     Configuration(String),
@@ -70,7 +70,7 @@ pub enum Failure {
     Other(String),
 }
 
-impl Failure {
+impl ClientFailure {
     /// What kind it is, for programs.
     #[must_use]
     pub fn kind(&self) -> &'static str {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use config_core::Environment;
 use search_core::role::{RoleFile, ServerSettings, parse as parse_roles};
 
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 
 /// What a private server is made of.
 pub struct InProcess {
@@ -20,10 +20,10 @@ impl InProcess {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn role_text(&self) -> Result<Vec<u8>, Failure> {
+    pub fn role_text(&self) -> Result<Vec<u8>, ClientFailure> {
         let path = &self.settings.settings_path.value;
         std::fs::read(path).map_err(|error| {
-            Failure::Configuration(format!(
+            ClientFailure::Configuration(format!(
                 "no search server runs here, and {} cannot be read: {error}; start search-server once, or name a role file with --config",
                 path.display()
             ))
@@ -34,11 +34,11 @@ impl InProcess {
     ///
     /// # Errors
     /// When it cannot be read, or every mistake in it.
-    pub fn roles(&self) -> Result<RoleFile, Failure> {
+    pub fn roles(&self) -> Result<RoleFile, ClientFailure> {
         let path = &self.settings.settings_path.value;
         let text = self.role_text()?;
         let file = parse_roles(&path.display().to_string(), &text, &self.environment);
-        let file = file.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
+        let file = file.map_err(|wrong| ClientFailure::Configuration(wrong.to_string()))?;
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         Ok(file.relative_to(absolute.parent().unwrap_or(std::path::Path::new("/"))))
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use search_core::answer::{ReindexAnswer, SourceHealth, SourceState};
 use serde_json::json;
-use service_agent::{Client, CommandResult, Failure, OpenTarget};
+use service_agent::{Client, ClientFailure, CommandResult, OpenTarget};
 
 use crate::human::{clean, print_note};
 use crate::output::{Output, show};
@@ -28,7 +28,7 @@ pub(crate) async fn index(
     role: Option<&str>,
     source: Option<&str>,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let client = &opened.client;
     let meant = |one: &SourceHealth| {
         role.is_none_or(|role| one.role == role) && source.is_none_or(|source| one.name == source)
@@ -36,7 +36,7 @@ pub(crate) async fn index(
     let before: Vec<SourceHealth> = client.health().await?.sources;
     let before: Vec<SourceHealth> = before.into_iter().filter(meant).collect();
     if before.is_empty() {
-        return Err(Failure::NotFound(
+        return Err(ClientFailure::NotFound(
             "there is no such source; `roles list` names all".to_owned(),
         ));
     }
@@ -50,7 +50,7 @@ pub(crate) async fn index(
         views::sources(&after)
     })?;
     if after.iter().any(|one| one.state == SourceState::Failed) {
-        return Err(Failure::Other(
+        return Err(ClientFailure::Other(
             "not every source could be indexed".to_owned(),
         ));
     }
@@ -59,12 +59,12 @@ pub(crate) async fn index(
 
 /// Tells each source to compare itself with its index. Those that have none are asked at query
 /// time.
-async fn start_reindex(client: &Client, sources: &[SourceHealth]) -> Result<(), Failure> {
+async fn start_reindex(client: &Client, sources: &[SourceHealth]) -> Result<(), ClientFailure> {
     for source in sources {
         let path = ["api", "sources", &source.role, &source.name, "reindex"];
         match client.post::<ReindexAnswer>(&path, &json!({})).await {
             Ok(_) => {}
-            Err(Failure::Other(detail)) => print_note(&format!("! {}", clean(&detail))),
+            Err(ClientFailure::Other(detail)) => print_note(&format!("! {}", clean(&detail))),
             Err(failure) => return Err(failure),
         }
     }
@@ -72,7 +72,7 @@ async fn start_reindex(client: &Client, sources: &[SourceHealth]) -> Result<(), 
 }
 
 /// Waits until each source has begun or ended its comparison.
-async fn wait_for_change(client: &Client, before: &[SourceHealth]) -> Result<(), Failure> {
+async fn wait_for_change(client: &Client, before: &[SourceHealth]) -> Result<(), ClientFailure> {
     let began = Instant::now();
     while began.elapsed() < START_TIMEOUT {
         let now = client.health().await?.sources;
@@ -93,7 +93,7 @@ async fn wait_for_change(client: &Client, before: &[SourceHealth]) -> Result<(),
 }
 
 /// Waits until no source is being read any more, and shows how far they are.
-pub(crate) async fn settle(client: &Client, bar: bool) -> Result<Vec<SourceHealth>, Failure> {
+pub(crate) async fn settle(client: &Client, bar: bool) -> Result<Vec<SourceHealth>, ClientFailure> {
     let mut shown = LastProgress::new(bar);
     loop {
         let sources = client.health().await?.sources;

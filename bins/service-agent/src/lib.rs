@@ -17,9 +17,9 @@ pub mod in_process;
 pub mod place;
 mod private;
 
-pub use client::{ChatChunk, Client};
-pub use failure::{CommandResult, Failure};
-pub use place::{OpenTarget, Target, TargetArguments};
+pub use client::{ChatStreamItem, Client};
+pub use failure::{ClientFailure, CommandResult};
+pub use place::{OpenTarget, SearchTarget, TargetArguments};
 
 /// The argument with which a program starts itself to read documents that could do harm.
 pub const READ_DOCUMENTS: &str = "__read-documents";
@@ -45,20 +45,22 @@ pub fn was_reader() -> Option<std::process::ExitCode> {
 ///
 /// # Errors
 /// The command's own.
-pub fn run_to_end<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub fn run_to_end<T>(
+    command: impl Future<Output = Result<T, ClientFailure>>,
+) -> Result<T, ClientFailure> {
     actix_rt::System::new().block_on(command)
 }
 
 /// Runs a command on a runtime of its own until it ends, or a person interrupts it.
 ///
 /// # Errors
-/// The command's own, or [`Failure::Interrupted`].
-pub fn run<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+/// The command's own, or [`ClientFailure::Interrupted`].
+pub fn run<T>(command: impl Future<Output = Result<T, ClientFailure>>) -> Result<T, ClientFailure> {
     actix_rt::System::new().block_on(async move {
         tokio::select! {
             // First, so that it listens before the command does anything.
             biased;
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            _ = tokio::signal::ctrl_c() => Err(ClientFailure::Interrupted),
             done = command => done,
         }
     })

@@ -11,7 +11,7 @@ use search_web::boot::token_file;
 use url::Url;
 
 use crate::client::{Client, TIMEOUT};
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 use crate::in_process::InProcess;
 use crate::private::PrivateServer;
 
@@ -36,7 +36,7 @@ pub struct TargetArguments {
 }
 
 /// Where is asked.
-pub enum Target {
+pub enum SearchTarget {
     /// A server.
     Server(Client),
     /// This process.
@@ -59,7 +59,7 @@ impl TargetArguments {
         &self,
         environment: &Environment,
         program: &'static str,
-    ) -> Result<Target, Failure> {
+    ) -> Result<SearchTarget, ClientFailure> {
         let settings = self.client_settings(environment)?;
         let timeout = self
             .timeout
@@ -72,18 +72,18 @@ impl TargetArguments {
             let url = endpoint.value.clone();
             let token = self.configuration_token(&url, environment);
             let client = Client::new(url, settings.api_token, timeout);
-            return Ok(Target::Server(client.with_configuration_token(token)));
+            return Ok(SearchTarget::Server(client.with_configuration_token(token)));
         }
         if self.config.is_some() || self.data.is_some() {
             return here();
         }
         let url = format!("http://{}/", settings.listen.value);
-        let url =
-            Url::parse(&url).map_err(|error| Failure::Configuration(format!("{url}: {error}")))?;
+        let url = Url::parse(&url)
+            .map_err(|error| ClientFailure::Configuration(format!("{url}: {error}")))?;
         let token = self.configuration_token(&url, environment);
         let client = Client::new(url, settings.api_token, timeout).with_configuration_token(token);
         if client.is_up().await {
-            Ok(Target::Server(client))
+            Ok(SearchTarget::Server(client))
         } else {
             here()
         }
@@ -95,10 +95,10 @@ impl TargetArguments {
         environment: &Environment,
         program: &'static str,
         timeout: Duration,
-    ) -> Result<Target, Failure> {
+    ) -> Result<SearchTarget, ClientFailure> {
         let settings = parse_environment(&self.flags(), environment, Os::current());
-        let settings = settings.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
-        Ok(Target::Here(Box::new(InProcess {
+        let settings = settings.map_err(|wrong| ClientFailure::Configuration(wrong.to_string()))?;
+        Ok(SearchTarget::Here(Box::new(InProcess {
             settings,
             environment: environment.clone(),
             program,
@@ -129,18 +129,18 @@ impl TargetArguments {
         }
     }
 
-    fn client_settings(&self, environment: &Environment) -> Result<ClientSettings, Failure> {
+    fn client_settings(&self, environment: &Environment) -> Result<ClientSettings, ClientFailure> {
         let settings = parse_client_environment(&self.flags(), environment);
-        settings.map_err(|wrong| Failure::Configuration(wrong.to_string()))
+        settings.map_err(|wrong| ClientFailure::Configuration(wrong.to_string()))
     }
 }
 
-impl Target {
+impl SearchTarget {
     /// Makes sure that somebody answers: here, a private server is started.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub async fn open(&self) -> Result<OpenTarget, Failure> {
+    pub async fn open(&self) -> Result<OpenTarget, ClientFailure> {
         match self {
             Self::Server(client) => Ok(OpenTarget {
                 client: client.clone(),

@@ -6,15 +6,15 @@ use std::time::Duration;
 use actix_rt::task::JoinHandle;
 use config_core::Secret;
 use edge_web::ServeOptions;
-use search_formats_engine::Program;
+use search_formats_engine::ReaderProgram;
 use search_web::boot;
-use search_web::{SearchServer, ServerOptions};
+use search_web::{SearchServer, SearchServerOptions};
 use store::DirectoryLock;
 use tokio::sync::oneshot;
 use url::Url;
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 use crate::in_process::InProcess;
 
 /// A server on a loopback port, which only its token opens.
@@ -27,22 +27,22 @@ pub(crate) struct PrivateServer {
 }
 
 impl PrivateServer {
-    pub(crate) fn start(here: &InProcess) -> Result<Self, Failure> {
+    pub(crate) fn start(here: &InProcess) -> Result<Self, ClientFailure> {
         let roles = here.roles()?;
         let failed = |error: &dyn std::fmt::Display| {
             let data = here.settings.data_path.value.display();
-            Failure::Other(format!("{data}: {error}"))
+            ClientFailure::Other(format!("{data}: {error}"))
         };
         let lock = boot::lock_data(&here.settings, here.program).map_err(|error| failed(&error))?;
         let state =
             boot::open_state(&here.settings, here.program).map_err(|error| failed(&error))?;
         let search = boot::search_settings(&here.settings, roles);
         let token = format!("{}{}", uuid::Uuid::new_v4(), uuid::Uuid::new_v4());
-        let readers = std::env::current_exe().ok().map(|path| Program {
+        let readers = std::env::current_exe().ok().map(|path| ReaderProgram {
             path,
             arguments: vec![crate::READ_DOCUMENTS.into()],
         });
-        let options = ServerOptions {
+        let options = SearchServerOptions {
             token: Some(token.clone()),
             serve: ServeOptions {
                 workers: 1,
@@ -50,7 +50,7 @@ impl PrivateServer {
             },
             state: Some(state),
             readers,
-            ..ServerOptions::default()
+            ..SearchServerOptions::default()
         };
         let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| failed(&error))?;
         let address = listener.local_addr().map_err(|error| failed(&error))?;

@@ -1,18 +1,18 @@
 //! From the command line to a command, and from its answer to what is printed.
 
 use config_core::Environment;
-use service_agent::{CommandResult, Failure};
+use service_agent::{ClientFailure, CommandResult};
 
 use crate::arguments::{Arguments, Command};
 use crate::output::Output;
-use crate::session::{Session, documentation};
+use crate::session::{TargetSession, documentation};
 use crate::{human, interactive, repl};
 
 /// Runs the command.
 pub(crate) fn run(
     arguments: &Arguments,
     environment: &Environment,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let output = Output {
         format: arguments.format,
         colours: human::colours(environment.get("NO_COLOR").ok().flatten()),
@@ -20,7 +20,7 @@ pub(crate) fn run(
     if let Some(done) = documentation(&arguments.command, environment, output) {
         return done;
     }
-    let find = Session::find(&arguments.target, environment);
+    let find = TargetSession::find(&arguments.target, environment);
     match &arguments.command {
         // What reads the terminal itself decides what Ctrl-C means.
         Command::Repl => {

@@ -3,15 +3,17 @@
 
 use config_core::Environment;
 use search_core::answer::RoleList;
-use service_agent::{CommandResult, Failure, OpenTarget, Target, TargetArguments, bridge};
+use service_agent::{
+    ClientFailure, CommandResult, OpenTarget, SearchTarget, TargetArguments, bridge,
+};
 
 use crate::arguments::{Arguments, Command, ConfigCommand, RolesCommand};
 use crate::output::{Output, write};
 use crate::{commands, indexing, interactive};
 
 /// Where is asked.
-pub(crate) struct Session {
-    target: Target,
+pub(crate) struct TargetSession {
+    target: SearchTarget,
     opened: Option<OpenTarget>,
     /// Whether a private server has compared its sources with its index.
     is_settled: bool,
@@ -22,8 +24,8 @@ pub(crate) fn documentation(
     command: &Command,
     environment: &Environment,
     output: Output,
-) -> Option<Result<CommandResult, Failure>> {
-    let other = |error: std::io::Error| Failure::Other(error.to_string());
+) -> Option<Result<CommandResult, ClientFailure>> {
+    let other = |error: std::io::Error| ClientFailure::Other(error.to_string());
     let text = |bytes: Vec<u8>| write(&String::from_utf8_lossy(&bytes));
     let program = <Arguments as clap::CommandFactory>::command;
     match command {
@@ -45,12 +47,12 @@ pub(crate) fn documentation(
     }
 }
 
-impl Session {
+impl TargetSession {
     /// Finds who is asked; nothing is opened.
     pub(crate) async fn find(
         target: &TargetArguments,
         environment: &Environment,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ClientFailure> {
         Ok(Self {
             target: target.find(environment, "service-agent").await?,
             opened: None,
@@ -59,12 +61,12 @@ impl Session {
     }
 
     /// Makes sure that somebody answers.
-    pub(crate) async fn open(&mut self) -> Result<&OpenTarget, Failure> {
+    pub(crate) async fn open(&mut self) -> Result<&OpenTarget, ClientFailure> {
         if self.opened.is_none() {
             self.opened = Some(self.target.open().await?);
             self.is_settled = false;
         }
-        let missing = || Failure::Other("nobody answers".to_owned());
+        let missing = || ClientFailure::Other("nobody answers".to_owned());
         self.opened.as_ref().ok_or_else(missing)
     }
 
@@ -76,15 +78,15 @@ impl Session {
     }
 
     /// The roles there are.
-    pub(crate) async fn roles(&self) -> Result<RoleList, Failure> {
+    pub(crate) async fn roles(&self) -> Result<RoleList, ClientFailure> {
         commands::role_list(&self.target).await
     }
 
     /// Whom a prompt names.
     pub(crate) fn prompt_name(&self) -> String {
         match &self.target {
-            Target::Server(client) => client.url().to_string(),
-            Target::Here(_) => "this process".to_owned(),
+            SearchTarget::Server(client) => client.url().to_string(),
+            SearchTarget::Here(_) => "this process".to_owned(),
         }
     }
 
@@ -94,7 +96,7 @@ impl Session {
         command: &Command,
         environment: &Environment,
         output: Output,
-    ) -> Result<CommandResult, Failure> {
+    ) -> Result<CommandResult, ClientFailure> {
         if let Some(done) = documentation(command, environment, output) {
             return done;
         }
@@ -105,7 +107,7 @@ impl Session {
             Command::Config { command } => {
                 let changes = matches!(command, ConfigCommand::Set { .. } | ConfigCommand::Edit);
                 let done = commands::configure(&self.target, command, environment, output).await;
-                if changes && matches!(self.target, Target::Here(_)) {
+                if changes && matches!(self.target, SearchTarget::Here(_)) {
                     self.close().await;
                 }
                 done
@@ -120,7 +122,7 @@ impl Session {
         command: &Command,
         environment: &Environment,
         output: Output,
-    ) -> Result<CommandResult, Failure> {
+    ) -> Result<CommandResult, ClientFailure> {
         let is_settled = self.is_settled;
         let opened = self.open().await?;
         let client = &opened.client;

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use vm_core::ExecEnd;
 use vm_core::guest::{
-    Channel, Failure, FailureKind, FrameDecoder, Greeting, STREAMS, TarSummary, ToGuest, ToHost,
-    VERSION, decode_to_guest,
+    Channel, FailureKind, FrameDecoder, Greeting, GuestFailure, STREAMS, TarSummary, ToGuest,
+    ToHost, VERSION, decode_to_guest,
 };
 
 use crate::confine::Spawner;
 use crate::error::{AgentError, ErrorContext as _};
 use crate::exec::Exec;
-use crate::gate::Gate;
-use crate::network::Network;
+use crate::gate::GuestSendWindow;
+use crate::network::GuestNetwork;
 use crate::port::Port;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
@@ -27,26 +27,26 @@ use crate::{cgroup, system};
 const MAX_CHANNELS: usize = 64;
 
 /// What a channel is used for.
-enum Use {
+enum GuestChannelUse {
     Exec(Arc<Exec>),
     TarIn(Sender<TarChunk>),
-    TarOut(Arc<Gate>),
+    TarOut(Arc<GuestSendWindow>),
 }
 
 /// Channels in use, by number.
-type Channels = Arc<Mutex<HashMap<Channel, Use>>>;
+type Channels = Arc<Mutex<HashMap<Channel, GuestChannelUse>>>;
 
 /// Everything that messages act on.
-pub(crate) struct Agent {
+pub(crate) struct GuestAgent {
     port: Arc<Port>,
     reaper: Arc<ProcessReaper>,
     spawner: Arc<Spawner>,
     channels: Channels,
     /// Set when the host gives the VM a network.
-    network: OnceLock<Arc<Network>>,
+    network: OnceLock<Arc<GuestNetwork>>,
 }
 
-impl Agent {
+impl GuestAgent {
     /// Says hello: from here on the host can send work.
     pub(crate) fn start(port: Port, spawner: Spawner) -> Result<Self, AgentError> {
         let reaper = ProcessReaper::start().context("starting the reaper")?;
@@ -110,23 +110,23 @@ impl Agent {
             // Only streams are closed.
             ToGuest::Closed => {}
             ToGuest::Kill => self.with_channel(channel, |used| {
-                if let Use::Exec(exec) = used {
+                if let GuestChannelUse::Exec(exec) = used {
                     exec.kill();
                 }
             }),
             ToGuest::Terminate(ms) => self.with_channel(channel, |used| {
-                if let Use::Exec(exec) = used {
+                if let GuestChannelUse::Exec(exec) = used {
                     exec.terminate(Duration::from_millis(ms.into()));
                 }
             }),
             ToGuest::Credit(bytes) => self.with_channel(channel, |used| match used {
-                Use::Exec(exec) => exec.gate.add(bytes),
-                Use::TarOut(gate) => gate.add(bytes),
-                Use::TarIn(_) => {}
+                GuestChannelUse::Exec(exec) => exec.gate.add(bytes),
+                GuestChannelUse::TarOut(gate) => gate.add(bytes),
+                GuestChannelUse::TarIn(_) => {}
             }),
             ToGuest::Data(bytes) => self.piece(channel, TarChunk::Bytes(bytes.into_owned())),
             ToGuest::Resize(size) => self.with_channel(channel, |used| {
-                if let Use::Exec(exec) = used {
+                if let GuestChannelUse::Exec(exec) = used {
                     exec.resize(size);
                 }
             }),
@@ -134,9 +134,9 @@ impl Agent {
             ToGuest::Hold | ToGuest::Release => {}
             ToGuest::Finish => self.piece(channel, TarChunk::Finish),
             ToGuest::Abort => self.with_channel(channel, |used| match used {
-                Use::Exec(exec) => exec.kill(),
-                Use::TarOut(gate) => gate.close(),
-                Use::TarIn(pieces) => drop(pieces.send(TarChunk::Abort)),
+                GuestChannelUse::Exec(exec) => exec.kill(),
+                GuestChannelUse::TarOut(gate) => gate.close(),
+                GuestChannelUse::TarIn(pieces) => drop(pieces.send(TarChunk::Abort)),
             }),
         }
     }
@@ -159,7 +159,7 @@ impl Agent {
         if self.network.get().is_some() {
             return Err(std::io::Error::other("it has a network already"));
         }
-        let network = Network::start(Arc::clone(&self.port), streams)?;
+        let network = GuestNetwork::start(Arc::clone(&self.port), streams)?;
         system::swallow_the_unreachable();
         // Set here alone, by the one reader.
         let _ = self.network.set(network);
@@ -167,7 +167,7 @@ impl Agent {
     }
 
     /// A channel that has ended meanwhile is no fault of the host's: its message was under way.
-    fn with_channel(&self, channel: Channel, act: impl FnOnce(&Use)) {
+    fn with_channel(&self, channel: Channel, act: impl FnOnce(&GuestChannelUse)) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(used) = channels.get(&channel) {
             act(used);
@@ -176,8 +176,8 @@ impl Agent {
 
     fn piece(&self, channel: Channel, piece: TarChunk) {
         self.with_channel(channel, |used| match (used, piece) {
-            (Use::TarIn(pieces), piece) => drop(pieces.send(piece)),
-            (Use::Exec(exec), TarChunk::Bytes(bytes)) => exec.type_in(bytes),
+            (GuestChannelUse::TarIn(pieces), piece) => drop(pieces.send(piece)),
+            (GuestChannelUse::Exec(exec), TarChunk::Bytes(bytes)) => exec.type_in(bytes),
             _ => {}
         });
     }
@@ -185,7 +185,7 @@ impl Agent {
     fn report(&self, channel: Channel, outcome: std::io::Result<()>) {
         let message = match outcome {
             Ok(()) => ToHost::Finished(TarSummary::default()),
-            Err(error) => ToHost::Failed(Failure {
+            Err(error) => ToHost::Failed(GuestFailure {
                 kind: FailureKind::System,
                 what: error.to_string(),
             }),
@@ -203,7 +203,7 @@ impl Agent {
         let spawner = Arc::clone(&self.spawner);
         let running = Arc::clone(&exec);
         let work = move || running.run(channel, &spec, &port, (&reaper, &spawner));
-        if let Err(reason) = self.spawn_on_channel(channel, Use::Exec(exec), work) {
+        if let Err(reason) = self.spawn_on_channel(channel, GuestChannelUse::Exec(exec), work) {
             self.port
                 .send(channel, &ToHost::Ended(ExecEnd::NotStarted { reason }));
         }
@@ -213,10 +213,10 @@ impl Agent {
         let (sender, pieces) = transfer::pieces();
         let port = Arc::clone(&self.port);
         let work = move || transfer::unpack(channel, &path, pieces, &port);
-        if let Err(what) = self.spawn_on_channel(channel, Use::TarIn(sender), work) {
+        if let Err(what) = self.spawn_on_channel(channel, GuestChannelUse::TarIn(sender), work) {
             self.port.send(
                 channel,
-                &ToHost::Failed(Failure {
+                &ToHost::Failed(GuestFailure {
                     kind: FailureKind::System,
                     what,
                 }),
@@ -225,13 +225,13 @@ impl Agent {
     }
 
     fn tar_out(&self, channel: Channel, path: String) {
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(GuestSendWindow::default());
         let (port, own) = (Arc::clone(&self.port), Arc::clone(&gate));
         let work = move || transfer::pack(channel, &path, &own, &port);
-        if let Err(what) = self.spawn_on_channel(channel, Use::TarOut(gate), work) {
+        if let Err(what) = self.spawn_on_channel(channel, GuestChannelUse::TarOut(gate), work) {
             self.port.send(
                 channel,
-                &ToHost::Failed(Failure {
+                &ToHost::Failed(GuestFailure {
                     kind: FailureKind::System,
                     what,
                 }),
@@ -243,7 +243,7 @@ impl Agent {
     fn spawn_on_channel(
         &self,
         channel: Channel,
-        used: Use,
+        used: GuestChannelUse,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(), String> {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);

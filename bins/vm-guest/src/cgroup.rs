@@ -59,9 +59,9 @@ fn total_kib() -> Option<u64> {
 
 /// The group of one execution; removed when dropped, if nothing runs in it any more.
 #[derive(Debug)]
-pub(crate) struct Group(PathBuf);
+pub(crate) struct ExecCgroup(PathBuf);
 
-impl Group {
+impl ExecCgroup {
     /// A group for this execution, where there are groups.
     pub(crate) fn new(channel: Channel) -> Option<Self> {
         if !usable() {
@@ -84,7 +84,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ExecCgroup {
     fn drop(&mut self) {
         // A server left running on purpose keeps its group.
         let _ = fs::remove_dir(&self.0);

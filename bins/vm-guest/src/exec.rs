@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{Channel, ToHost};
-use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
+use vm_core::{ExecEnd, ExecProgram, ExecSpec, OutputStream, TerminalSize};
 
-use crate::cgroup::Group;
+use crate::cgroup::ExecCgroup;
 use crate::confine::Spawner;
 use crate::environment;
-use crate::gate::Gate;
+use crate::gate::GuestSendWindow;
 use crate::port::Port;
-use crate::pump::Pump;
+use crate::pump::OutputPump;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
-use crate::tty::{Tty, Typed};
+use crate::tty::{TerminalInput, Tty};
 
 /// Time that a program whose own time is over has to clean up.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
@@ -39,13 +39,13 @@ const TERMINATE_POLL: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Exec {
     /// Credit for its output, both streams together.
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) gate: Arc<GuestSendWindow>,
     killed: AtomicBool,
     terminated: AtomicBool,
     timed_out: AtomicBool,
     /// The process group, 0 until it is known.
     group: Mutex<i32>,
-    cgroup: Option<Group>,
+    cgroup: Option<ExecCgroup>,
     /// Whether there is a proxy for it.
     proxied: bool,
     /// When the program itself has ended.
@@ -53,7 +53,7 @@ pub(crate) struct Exec {
     /// Its terminal, when it has one.
     tty: Mutex<Option<Arc<Tty>>>,
     /// What is typed there; gone once the program has ended.
-    typed: Mutex<Option<Typed>>,
+    typed: Mutex<Option<TerminalInput>>,
 }
 
 impl Exec {
@@ -64,11 +64,11 @@ impl Exec {
             terminated: AtomicBool::new(false),
             timed_out: AtomicBool::new(false),
             group: Mutex::new(0),
-            cgroup: Group::new(channel),
+            cgroup: ExecCgroup::new(channel),
             proxied,
             ended: Arc::default(),
             tty: Mutex::default(),
-            typed: Mutex::new(on_terminal.then(Typed::new)),
+            typed: Mutex::new(on_terminal.then(TerminalInput::new)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Exec {
         }
     }
 
-    fn typed(&self) -> MutexGuard<'_, Option<Typed>> {
+    fn typed(&self) -> MutexGuard<'_, Option<TerminalInput>> {
         self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,7 +198,7 @@ impl Exec {
         spec: &ExecSpec,
         port: &Arc<Port>,
         (reaper, spawner): (&Arc<ProcessReaper>, &Spawner),
-    ) -> Result<Running, String> {
+    ) -> Result<RunningExec, String> {
         let mut command = command(channel, spec, self.proxied)?;
         let terminal = self.attach_terminal(spec, &mut command)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
@@ -219,13 +219,13 @@ impl Exec {
             self.kill_all();
         }
         port.send(channel, &ToHost::Started(pid.unsigned_abs()));
-        let typed = self.typed().as_mut().and_then(Typed::take);
+        let typed = self.typed().as_mut().and_then(TerminalInput::take);
         if let (Some(tty), Some(typed)) = (self.tty(), typed) {
             // A terminal that takes no input still shows what is written.
             let _ = tty.spawn_input(channel, port, typed);
         }
         let pump = |stream, pipe: Option<File>| {
-            let pump = Pump {
+            let pump = OutputPump {
                 channel,
                 stream,
                 port: Arc::clone(port),
@@ -245,7 +245,7 @@ impl Exec {
                 stderr.map(|pipe| File::from(OwnedFd::from(pipe))),
             ),
         ];
-        Ok(Running { end, pumps })
+        Ok(RunningExec { end, pumps })
     }
 
     /// Gives the program its terminal, if it is to have one; what it writes is read from the file.
@@ -277,7 +277,7 @@ impl Exec {
     }
 
     /// Waits for the program's end, then for its output.
-    fn wait_for_end(&self, running: Running, spec: &ExecSpec) -> ExecEnd {
+    fn wait_for_end(&self, running: RunningExec, spec: &ExecSpec) -> ExecEnd {
         let end = match spec.timeout {
             None => running.end.recv().ok(),
             Some(timeout) => match running.end.recv_timeout(timeout) {
@@ -310,7 +310,7 @@ impl Exec {
 }
 
 /// What is awaited of something that runs.
-struct Running {
+struct RunningExec {
     end: Receiver<ExecEnd>,
     pumps: [Option<JoinHandle<()>>; 2],
 }
@@ -330,8 +330,8 @@ fn script_path(channel: Channel) -> PathBuf {
 
 fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, String> {
     let words = match &spec.program {
-        Program::Argv(words) => words.clone(),
-        Program::Script { text, shell } => {
+        ExecProgram::Argv(words) => words.clone(),
+        ExecProgram::Script { text, shell } => {
             let path = script_path(channel);
             let path_text = path.to_string_lossy();
             write_script(&path, text)
@@ -404,8 +404,8 @@ fn open_files() -> rustix::process::Rlimit {
 
 fn explain(spec: &ExecSpec, error: &io::Error) -> String {
     let program = match &spec.program {
-        Program::Argv(words) => words.first(),
-        Program::Script { shell, .. } => shell.first(),
+        ExecProgram::Argv(words) => words.first(),
+        ExecProgram::Script { shell, .. } => shell.first(),
     };
     let program = program.map_or("", String::as_str);
     if error.kind() == io::ErrorKind::NotFound && !std::path::Path::new(&spec.cwd).is_dir() {

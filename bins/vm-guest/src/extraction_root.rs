@@ -21,14 +21,14 @@ const FOLDER: OFlag = OFlag::O_DIRECTORY
 
 /// Why something was not put in place.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum ExtractionRefusal {
     /// It would leave the folder.
     Outside,
     /// The system refused.
     System(io::Error),
 }
 
-impl From<Errno> for Refusal {
+impl From<Errno> for ExtractionRefusal {
     fn from(error: Errno) -> Self {
         match error {
             // A step of the path is a link: where it leads is nobody's business.
@@ -38,7 +38,7 @@ impl From<Errno> for Refusal {
     }
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for ExtractionRefusal {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
@@ -62,7 +62,7 @@ impl ExtractionRoot {
     }
 
     /// Makes a folder, or uses the one that is there.
-    pub(crate) fn folder(&mut self, path: &Path, mode: u32) -> Result<(), Refusal> {
+    pub(crate) fn folder(&mut self, path: &Path, mode: u32) -> Result<(), ExtractionRefusal> {
         if steps(path)?.is_empty() {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl ExtractionRoot {
         mode: u32,
         time_s: u64,
         content: &mut dyn Read,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ExtractionRefusal> {
         let (parent, name) = self.parent(path)?;
         let wanted = bits(mode);
         let flags =
@@ -116,7 +116,7 @@ impl ExtractionRoot {
         path: &Path,
         target: &Path,
         time_s: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ExtractionRefusal> {
         let (parent, name) = self.parent(path)?;
         clear(parent, name)?;
         symlinkat(target, parent, name)?;
@@ -126,9 +126,16 @@ impl ExtractionRoot {
     }
 
     /// Makes another name for a file that was put here before.
-    pub(crate) fn hard_link(&mut self, path: &Path, target: &Path) -> Result<(), Refusal> {
+    pub(crate) fn hard_link(
+        &mut self,
+        path: &Path,
+        target: &Path,
+    ) -> Result<(), ExtractionRefusal> {
         let source = self.parent(target)?.0.try_clone_to_owned()?;
-        let source_name = target.file_name().ok_or(Refusal::Outside)?.to_owned();
+        let source_name = target
+            .file_name()
+            .ok_or(ExtractionRefusal::Outside)?
+            .to_owned();
         let (parent, name) = self.parent(path)?;
         clear(parent, name)?;
         linkat(
@@ -145,9 +152,9 @@ impl ExtractionRoot {
     fn parent<'a>(
         &'a mut self,
         path: &'a Path,
-    ) -> Result<(std::os::fd::BorrowedFd<'a>, &'a OsStr), Refusal> {
+    ) -> Result<(std::os::fd::BorrowedFd<'a>, &'a OsStr), ExtractionRefusal> {
         let steps = steps(path)?;
-        let (name, folders) = steps.split_last().ok_or(Refusal::Outside)?;
+        let (name, folders) = steps.split_last().ok_or(ExtractionRefusal::Outside)?;
         let wanted: PathBuf = folders.iter().collect();
         if self.last.as_ref().is_none_or(|(known, _)| *known != wanted) {
             let mut folder = self.root.try_clone()?;
@@ -162,14 +169,14 @@ impl ExtractionRoot {
 }
 
 /// The names a path consists of, without `.`.
-fn steps(path: &Path) -> Result<Vec<&OsStr>, Refusal> {
+fn steps(path: &Path) -> Result<Vec<&OsStr>, ExtractionRefusal> {
     let mut steps = Vec::new();
     for part in path.components() {
         match part {
             Component::Normal(step) => steps.push(step),
             Component::CurDir => {}
             Component::RootDir | Component::ParentDir | Component::Prefix(_) => {
-                return Err(Refusal::Outside);
+                return Err(ExtractionRefusal::Outside);
             }
         }
     }
@@ -177,7 +184,10 @@ fn steps(path: &Path) -> Result<Vec<&OsStr>, Refusal> {
 }
 
 /// The folder `name` in `parent`, made when it is not there. A link is no folder.
-fn open_or_create(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
+fn open_or_create(
+    parent: std::os::fd::BorrowedFd<'_>,
+    name: &OsStr,
+) -> Result<OwnedFd, ExtractionRefusal> {
     match openat(parent, name, FOLDER, Mode::empty()) {
         Err(Errno::ENOENT) => {}
         other => return Ok(other?),
@@ -190,7 +200,7 @@ fn open_or_create(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<O
 }
 
 /// Makes room for a file or link. A folder that is in the way stays, and is an error later on.
-fn clear(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<(), Refusal> {
+fn clear(parent: std::os::fd::BorrowedFd<'_>, name: &OsStr) -> Result<(), ExtractionRefusal> {
     match unlinkat(parent, name, UnlinkatFlags::NoRemoveDir) {
         Ok(()) | Err(Errno::ENOENT | Errno::EISDIR) => Ok(()),
         Err(error) => Err(error.into()),
@@ -254,7 +264,10 @@ mod tests {
             .unwrap();
         let mut write = |path: &str| root.file(Path::new(path), 0o644, 0, &mut &b"x"[..]);
         for path in ["../x", "/x", "out/x", "out/kept", "a/../../x", ""] {
-            assert!(matches!(write(path), Err(Refusal::Outside)), "{path}");
+            assert!(
+                matches!(write(path), Err(ExtractionRefusal::Outside)),
+                "{path}"
+            );
         }
         // A link that is in the way is replaced, not written through.
         write("kept").unwrap();
@@ -264,11 +277,11 @@ mod tests {
         );
         assert!(matches!(
             root.folder(Path::new("out/made"), 0o755),
-            Err(Refusal::Outside)
+            Err(ExtractionRefusal::Outside)
         ));
         assert!(matches!(
             root.hard_link(Path::new("stolen"), Path::new("out/kept")),
-            Err(Refusal::Outside)
+            Err(ExtractionRefusal::Outside)
         ));
         assert!(!outer.path().join("made").exists());
     }

@@ -6,12 +6,12 @@ use vm_core::guest::Credits;
 
 /// What may still be sent on one channel, shared by those who send and the one who hears of more.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct GuestSendWindow {
     state: Mutex<(Credits, bool)>,
     changed: Condvar,
 }
 
-impl Gate {
+impl GuestSendWindow {
     /// With a window of its own.
     pub(crate) fn new(credits: Credits) -> Self {
         Self {

@@ -38,7 +38,7 @@ mod tty;
 
 use std::process::ExitCode;
 
-use crate::agent::Agent;
+use crate::agent::GuestAgent;
 use crate::confine::Spawner;
 use crate::error::AgentError;
 use crate::port::Port;
@@ -98,5 +98,5 @@ fn run(mode: &Mode) -> Result<(), AgentError> {
         Mode::Sandbox => Port::standard_input()?,
     };
     let spawner = Spawner::start(apart)?;
-    Agent::start(port, spawner)?.serve()
+    GuestAgent::start(port, spawner)?.serve()
 }

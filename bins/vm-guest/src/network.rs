@@ -25,7 +25,7 @@ use nix::sys::socket::{Shutdown, setsockopt, shutdown, sockopt};
 use vm_core::guest::{Channel, Credits, STREAM_WINDOW, STREAMS, ToHost};
 use vm_core::network::{PROXY_PORT, PROXY_SOCKET};
 
-use crate::gate::Gate;
+use crate::gate::GuestSendWindow;
 use crate::port::Port;
 use crate::system;
 use crate::thread::thread;
@@ -41,19 +41,19 @@ enum StreamChunk {
 
 /// A connection that the host knows of.
 struct Stream {
-    gate: Arc<Gate>,
+    gate: Arc<GuestSendWindow>,
     pieces: Sender<StreamChunk>,
 }
 
 /// All connections of programs.
-pub(crate) struct Network {
+pub(crate) struct GuestNetwork {
     port: Arc<Port>,
     streams: Mutex<HashMap<Channel, Stream>>,
     permits: Permits,
     next: AtomicU32,
 }
 
-impl Network {
+impl GuestNetwork {
     /// Takes connections from now on, at most so many at once; others wait to be taken.
     pub(crate) fn start(port: Arc<Port>, streams: u16) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
@@ -92,7 +92,7 @@ impl Network {
     /// Tells the host, and carries both directions in threads. On an error the host knows nothing.
     fn start_relay(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) | STREAMS;
-        let gate = Arc::new(Gate::new(Credits::new(STREAM_WINDOW)));
+        let gate = Arc::new(GuestSendWindow::new(Credits::new(STREAM_WINDOW)));
         let (pieces, coming) = channel();
         let stream = Stream {
             gate: Arc::clone(&gate),
@@ -121,7 +121,7 @@ impl Network {
     }
 
     /// What the program sends, as credit allows.
-    fn read_all(&self, number: Channel, socket: &Socket, gate: &Gate) {
+    fn read_all(&self, number: Channel, socket: &Socket, gate: &GuestSendWindow) {
         let mut buffer = vec![0; PIECE];
         loop {
             let count = match socket.stream().read(&mut buffer) {

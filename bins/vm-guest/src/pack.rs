@@ -19,7 +19,7 @@ pub(crate) fn pack(path: &Path, out: &mut dyn Write) -> io::Result<TarSummary> {
     let mut packer = Packer {
         builder: Builder::new(io::BufWriter::with_capacity(
             vm_core::guest::CHUNK,
-            Mutable { out, mute: &mute },
+            MuteWriter { out, mute: &mute },
         )),
         summary: TarSummary::default(),
     };
@@ -37,12 +37,12 @@ pub(crate) fn pack(path: &Path, out: &mut dyn Write) -> io::Result<TarSummary> {
 }
 
 /// Passes on what is written, until it is muted.
-struct Mutable<'a> {
+struct MuteWriter<'a> {
     out: &'a mut dyn Write,
     mute: &'a Cell<bool>,
 }
 
-impl Write for Mutable<'_> {
+impl Write for MuteWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.mute.get() {
             return Ok(bytes.len());

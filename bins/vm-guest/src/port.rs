@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, VsockAddr, connect, socket};
 use vm_core::ExecEnd;
-use vm_core::guest::{Channel, Failure, MAX_REASON, TarSummary, ToHost, encode_to_host};
+use vm_core::guest::{Channel, GuestFailure, MAX_REASON, TarSummary, ToHost, encode_to_host};
 
 use crate::error::{AgentError, ErrorContext as _};
 use crate::system;
@@ -79,14 +79,14 @@ impl Port {
     }
 
     /// Answers a request to hold, as the last message until what is given is dropped.
-    pub(crate) fn lock_writer(&self, channel: Channel) -> Held<'_> {
+    pub(crate) fn lock_writer(&self, channel: Channel) -> PortGuard<'_> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();
         let done = ToHost::Finished(TarSummary::default());
         if encode_to_host(channel, &done, &mut bytes).is_ok() {
             let _ = writer.write_all(&bytes);
         }
-        Held { _writer: writer }
+        PortGuard { _writer: writer }
     }
 
     /// Sends a message whole. When the host is gone it is lost, and the reader ends the machine.
@@ -100,7 +100,7 @@ impl Port {
 }
 
 /// Nobody sends while it lives.
-pub(crate) struct Held<'p> {
+pub(crate) struct PortGuard<'p> {
     _writer: MutexGuard<'p, File>,
 }
 
@@ -108,10 +108,12 @@ pub(crate) struct Held<'p> {
 fn brief<'a>(message: &'a ToHost<'_>) -> Cow<'a, ToHost<'a>> {
     let cut = |text: &str| text[..text.floor_char_boundary(MAX_REASON)].to_owned();
     Cow::Owned(match message {
-        ToHost::Failed(failure) if failure.what.len() > MAX_REASON => ToHost::Failed(Failure {
-            kind: failure.kind,
-            what: cut(&failure.what),
-        }),
+        ToHost::Failed(failure) if failure.what.len() > MAX_REASON => {
+            ToHost::Failed(GuestFailure {
+                kind: failure.kind,
+                what: cut(&failure.what),
+            })
+        }
         ToHost::Ended(ExecEnd::Lost { reason }) if reason.len() > MAX_REASON => {
             let reason = cut(reason);
             ToHost::Ended(ExecEnd::Lost { reason })

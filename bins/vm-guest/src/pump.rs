@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use vm_core::OutputStream;
 use vm_core::guest::{CHUNK, Channel, ToHost};
 
-use crate::gate::Gate;
+use crate::gate::GuestSendWindow;
 use crate::port::Port;
 use crate::thread::thread;
 
@@ -21,16 +21,16 @@ const LINGER_MS: u16 = 200;
 const LINGER_MOST: Duration = Duration::from_secs(5);
 
 /// Carries one stream of output to the host.
-pub(crate) struct Pump {
+pub(crate) struct OutputPump {
     pub(crate) channel: Channel,
     pub(crate) stream: OutputStream,
     pub(crate) port: Arc<Port>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) gate: Arc<GuestSendWindow>,
     /// When the program itself has ended.
     pub(crate) ended: Arc<OnceLock<Instant>>,
 }
 
-impl Pump {
+impl OutputPump {
     pub(crate) fn run(&self, mut pipe: File) {
         let mut buffer = vec![0; CHUNK / 2];
         // What lay in the pipe when the program ended is its own, however long that takes.

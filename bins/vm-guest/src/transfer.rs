@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tar::{Archive, EntryType};
-use vm_core::guest::{CHUNK, Channel, Failure, FailureKind, TarSummary, ToHost};
+use vm_core::guest::{CHUNK, Channel, FailureKind, GuestFailure, TarSummary, ToHost};
 
-use crate::extraction_root::{ExtractionRoot, Refusal};
-use crate::gate::Gate;
+use crate::extraction_root::{ExtractionRefusal, ExtractionRoot};
+use crate::gate::GuestSendWindow;
 use crate::pack;
 use crate::port::Port;
 
@@ -49,7 +49,7 @@ pub(crate) fn unpack(channel: Channel, folder: &str, pieces: Receiver<TarChunk>,
     port.send(channel, &message);
 }
 
-fn unpack_all(folder: &Path, reader: &mut TarChunkReader<'_>) -> Result<TarSummary, Failure> {
+fn unpack_all(folder: &Path, reader: &mut TarChunkReader<'_>) -> Result<TarSummary, GuestFailure> {
     let making = || format!("making {}", folder.display());
     fs::create_dir_all(folder).map_err(|error| system(&making(), &error))?;
     let mut root = ExtractionRoot::open(folder).map_err(|error| system(&making(), &error))?;
@@ -72,7 +72,7 @@ fn write_entry(
     root: &mut ExtractionRoot,
     path: &Path,
     entry: &mut tar::Entry<'_, impl Read>,
-) -> Result<(), Failure> {
+) -> Result<(), GuestFailure> {
     let header = entry.header();
     // Tars written by hand leave these empty.
     let folder = header.entry_type() == EntryType::Directory;
@@ -94,13 +94,13 @@ fn write_entry(
         _ => return Err(forbidden(path, "it is neither a file, a folder nor a link")),
     };
     done.map_err(|refusal| match refusal {
-        Refusal::Outside => forbidden(path, "it would leave its folder"),
-        Refusal::System(error) => system(&path.display().to_string(), &error),
+        ExtractionRefusal::Outside => forbidden(path, "it would leave its folder"),
+        ExtractionRefusal::System(error) => system(&path.display().to_string(), &error),
     })
 }
 
 /// Packs a file or folder, and reports.
-pub(crate) fn pack(channel: Channel, path: &str, gate: &Arc<Gate>, port: &Port) {
+pub(crate) fn pack(channel: Channel, path: &str, gate: &Arc<GuestSendWindow>, port: &Port) {
     let mut writer = DataWriter {
         channel,
         gate,
@@ -177,7 +177,7 @@ impl Read for TarChunkReader<'_> {
 /// Sends what is written, as credit allows.
 struct DataWriter<'a> {
     channel: Channel,
-    gate: &'a Gate,
+    gate: &'a GuestSendWindow,
     port: &'a Port,
 }
 
@@ -201,28 +201,28 @@ impl Write for DataWriter<'_> {
     }
 }
 
-fn aborted() -> Failure {
-    Failure {
+fn aborted() -> GuestFailure {
+    GuestFailure {
         kind: FailureKind::Aborted,
         what: "the host stopped the transfer".to_owned(),
     }
 }
 
-fn bad_tar(error: &io::Error) -> Failure {
-    Failure {
+fn bad_tar(error: &io::Error) -> GuestFailure {
+    GuestFailure {
         kind: FailureKind::BadTar,
         what: format!("the tar cannot be read: {error}"),
     }
 }
 
-fn forbidden(path: &Path, why: &str) -> Failure {
-    Failure {
+fn forbidden(path: &Path, why: &str) -> GuestFailure {
+    GuestFailure {
         kind: FailureKind::Forbidden,
         what: format!("{} is refused: {why}", path.display()),
     }
 }
 
-fn system(what: &str, error: &io::Error) -> Failure {
+fn system(what: &str, error: &io::Error) -> GuestFailure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => FailureKind::NotFound,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
@@ -233,7 +233,7 @@ fn system(what: &str, error: &io::Error) -> Failure {
         | io::ErrorKind::DirectoryNotEmpty => FailureKind::Forbidden,
         _ => FailureKind::System,
     };
-    Failure {
+    GuestFailure {
         kind,
         what: format!("{what}: {error}"),
     }
@@ -250,15 +250,15 @@ mod tests {
         let link = |root: &mut ExtractionRoot| {
             let made = root.symlink(Path::new("l"), Path::new("/tmp"), 0);
             made.map_err(|refusal| match refusal {
-                Refusal::Outside => FailureKind::Forbidden,
-                Refusal::System(error) => system("l", &error).kind,
+                ExtractionRefusal::Outside => FailureKind::Forbidden,
+                ExtractionRefusal::System(error) => system("l", &error).kind,
             })
         };
         assert_eq!(link(&mut root), Ok(()));
         assert_eq!(link(&mut root), Ok(()), "a link is replaced");
         root.folder(Path::new("d"), 0o755).unwrap();
         let below = root.file(Path::new("l/x"), 0o644, 0, &mut &b""[..]);
-        assert!(matches!(below, Err(Refusal::Outside)));
+        assert!(matches!(below, Err(ExtractionRefusal::Outside)));
         std::fs::remove_file(folder.path().join("l")).unwrap();
         root.file(Path::new("l/x"), 0o644, 0, &mut &b""[..])
             .unwrap();

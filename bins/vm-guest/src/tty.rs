@@ -18,12 +18,12 @@ use crate::thread::thread;
 /// What is typed on a terminal, on its way to it; the host keeps to its window. There before the
 /// terminal is: what comes early waits.
 #[derive(Debug)]
-pub(crate) struct Typed {
+pub(crate) struct TerminalInput {
     sender: Sender<Vec<u8>>,
     receiver: Option<Receiver<Vec<u8>>>,
 }
 
-impl Typed {
+impl TerminalInput {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
         let (sender, receiver) = channel();

@@ -12,8 +12,8 @@ use daemon::log::LogFormat;
 use daemon::objects::PlaceOptions;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
 use vm_core::ImageRef;
-use vm_core::token::Scope;
-use vm_web::config::{Flags, ManagerConfig, keys};
+use vm_core::token::TokenScope;
+use vm_web::config::{ManagerConfig, ManagerFlags, keys};
 
 /// Exit code when the configuration is wrong or what was asked for failed.
 pub(crate) const FAILED: u8 = 1;
@@ -129,7 +129,7 @@ pub(crate) enum ScopeName {
     Admin,
 }
 
-impl From<ScopeName> for Scope {
+impl From<ScopeName> for TokenScope {
     fn from(name: ScopeName) -> Self {
         match name {
             ScopeName::Read => Self::Read,
@@ -248,8 +248,8 @@ impl Common {
     }
 
     /// What flags say about settings.
-    pub(crate) fn flags(&self) -> Flags {
-        Flags {
+    pub(crate) fn flags(&self) -> ManagerFlags {
+        ManagerFlags {
             listen: self.listen.clone(),
             data: self.data.clone(),
             log_level: self.log_level.clone(),

@@ -14,7 +14,7 @@ use vm_web::config::ManagerConfig;
 
 use crate::agent;
 use crate::arguments::{Common, ImageCommand};
-use crate::shared_images::SharedImages;
+use crate::shared_images::ObjectImages;
 
 const MIB: u64 = 1 << 20;
 
@@ -37,20 +37,20 @@ pub(crate) fn run(
         }
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
         ImageCommand::List { remote: false } => list(&store),
-        ImageCommand::List { remote: true } => SharedImages::open(config, store)?.list(),
+        ImageCommand::List { remote: true } => ObjectImages::open(config, store)?.list(),
         ImageCommand::Remove { image, remote } => match remote {
-            true => SharedImages::open(config, store)?.remove(&image),
+            true => ObjectImages::open(config, store)?.remove(&image),
             false => remove(&store, directory, &image),
         },
         ImageCommand::Push { image, again } => {
-            SharedImages::open(config, store)?.push(&image, again)
+            ObjectImages::open(config, store)?.push(&image, again)
         }
-        ImageCommand::Pull { image } => SharedImages::open(config, store)?.pull(&image),
+        ImageCommand::Pull { image } => ObjectImages::open(config, store)?.pull(&image),
         ImageCommand::Migrate(options) => {
             let to = options.place(environment).map_err(anyhow::Error::msg)?;
-            SharedImages::open(config, store)?.migrate(to)
+            ObjectImages::open(config, store)?.migrate(to)
         }
-        ImageCommand::Sweep => SharedImages::open(config, store)?.sweep(),
+        ImageCommand::Sweep => ObjectImages::open(config, store)?.sweep(),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;
             let kernels = KernelStore::new(directory.kernels());

@@ -15,7 +15,7 @@ use daemon::peers;
 use daemon::settings::{ConfigOptions, schema};
 use vm_actors::wall;
 use vm_core::UnixMs;
-use vm_core::token::{Claims, Scope};
+use vm_core::token::{Claims, TokenScope};
 use vm_web::boot::{self, DataDirectory};
 use vm_web::config::{ManagerConfig, keys};
 
@@ -118,7 +118,7 @@ fn run(
 /// Prints a token, and nothing else, on standard output; when it ends, on standard error.
 fn token(wanted: &TokenArguments, directory: &DataDirectory) -> anyhow::Result<()> {
     let key = directory.token_key()?;
-    let scope = Scope::from(wanted.scope);
+    let scope = TokenScope::from(wanted.scope);
     let claims = Claims::new(&wanted.subject, &[scope], wall(), wanted.lifetime);
     print(&key.sign(&claims));
     let end = UnixMs(claims.exp.saturating_mul(1000));

@@ -4,7 +4,7 @@ use config_core::Environment;
 use daemon::{first_screen, lifecycle};
 use vm_web::boot::{self, DataDirectory};
 use vm_web::config::ManagerConfig;
-use vm_web::{ServerOptions, VmServer};
+use vm_web::{ManagerServerOptions, VmServer};
 
 use crate::agent;
 use crate::arguments::Common;
@@ -28,7 +28,7 @@ pub(crate) fn run(
     let listener = edge_web::bind(config.listen.value, "VM_MANAGER_LISTEN or --listen")?;
     let service = boot::service(config, directory, &agent)?;
     let bound = listener.local_addr()?;
-    let options = ServerOptions {
+    let options = ManagerServerOptions {
         key,
         hosts: config.hosts.clone(),
         serve,

@@ -13,9 +13,9 @@ use vm_web::config::ManagerConfig;
 const MIB: u64 = 1 << 20;
 
 /// The images of `[objects]`.
-pub(crate) struct SharedImages(ImageStorage);
+pub(crate) struct ObjectImages(ImageStorage);
 
-impl SharedImages {
+impl ObjectImages {
     pub(crate) fn open(config: &ManagerConfig, store: ImageStore) -> anyhow::Result<Self> {
         let storage = boot::image_storage(config, store)?;
         storage.map(Self).context(

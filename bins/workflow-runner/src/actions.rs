@@ -12,7 +12,7 @@ use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
 use runner_core::event::EventKind;
-use runner_core::plan::Files;
+use runner_core::plan::FileLookup;
 use runner_core::report::{FileReport, RunnerFacts, check_for, check_with};
 use runner_core::workflow::{Dialect, Need, parse_as};
 
@@ -20,8 +20,8 @@ use crate::action_arguments::{
     ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
     ActionsListOptions, ActionsRemoveOptions, ActionsUpdateOptions, ActionsVendorOptions,
 };
-use crate::arguments::{ServeOptions, exit_code, print, print_note};
-use crate::repository::Repository;
+use crate::arguments::{RunnerServeOptions, exit_code, print, print_note};
+use crate::repository::WorkflowDirectory;
 use crate::serve;
 use crate::store_options::ActionsStoreOptions;
 
@@ -53,10 +53,10 @@ pub(crate) fn settings(
     options: &ActionsStoreOptions,
     environment: &Environment,
 ) -> anyhow::Result<RunnerSettings> {
-    let serve = ServeOptions {
+    let serve = RunnerServeOptions {
         config: options.config.clone(),
         data: options.data.clone(),
-        ..ServeOptions::default()
+        ..RunnerServeOptions::default()
     };
     let environment = serve::without_webhooks(environment);
     let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;
@@ -111,7 +111,7 @@ impl CheckedRunner {
     }
 
     /// The report of a file.
-    pub(crate) fn check(&self, file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
+    pub(crate) fn check(&self, file: &str, bytes: &[u8], files: FileLookup<'_>) -> FileReport {
         let Some(settings) = &self.settings else {
             return check_with(file, bytes, files, &*self.actions);
         };
@@ -187,7 +187,7 @@ fn remove(options: &ActionsRemoveOptions, environment: &Environment) -> anyhow::
 /// Adds what is missing, then what that uses, until nothing new is missing.
 fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::Result<bool> {
     let store = store(&options.store, environment)?;
-    let repositories = Repository::find_all(&options.path).map_err(anyhow::Error::msg)?;
+    let repositories = WorkflowDirectory::find_all(&options.path).map_err(anyhow::Error::msg)?;
     let mut tried = BTreeSet::new();
     let mut all = true;
     loop {
@@ -216,7 +216,7 @@ fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::
 
 /// What the workflows use of other repositories and the store does not have, as they write it or as
 /// their lock file says.
-fn missing(repositories: &[Repository], actions: &dyn ActionSource) -> BTreeSet<String> {
+fn missing(repositories: &[WorkflowDirectory], actions: &dyn ActionSource) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
     for repository in repositories {
         for file in &repository.workflows {

@@ -15,11 +15,11 @@ use crate::action_arguments::ActionsCommand;
 use crate::image_arguments::ImagesCommand;
 use crate::label_arguments::{LABELS_HELP, LabelsCommand};
 use crate::review_options::{ReviewOptions, WaitingOptions};
-use crate::runner_options::{DrainOptions, RunnerOptions};
+use crate::runner_options::{RunnerDrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
 use crate::summaries_options::SummariesOptions;
-use crate::vm_host_options::HostsCommand;
+use crate::vm_host_options::VmHostsCommand;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Option<Command>,
     /// Options of `serve`, which is what it does without a command
     #[command(flatten)]
-    pub(crate) serve: ServeOptions,
+    pub(crate) serve: RunnerServeOptions,
 }
 
 /// What to do.
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Take webhooks and run workflows (the default)
     #[command(after_help = SERVE_HELP)]
-    Serve(ServeOptions),
+    Serve(RunnerServeOptions),
     /// Read and plan workflows without running them; say what is wrong and what is refused
     #[command(
         after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --hook acme/app\n  workflow-runner check --summary ~/src"
@@ -80,20 +80,20 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Examples:\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
     )]
-    Hook(HookCommand),
+    Hook(RunnerHookCommand),
     /// The store of deliveries and runs: check it, move it to PostgreSQL and back, save and restore
     /// it
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store backup --to /srv/backup/runner-monday\n  workflow-runner store restore --from /srv/backup/runner-monday"
     )]
-    Store(StoreCommand),
+    Store(RunnerStoreCommand),
     /// Logs, artifacts and caches in object storage: bring them to another one, or back
     #[command(
         subcommand,
         after_help = "Examples:\n  workflow-runner objects migrate --to s3://new/orrery --endpoint https://storage.example:9000\n  workflow-runner objects migrate --to data"
     )]
-    Objects(ObjectsCommand),
+    Objects(RunnerObjectsCommand),
     /// Approve what a run waits for: a pull request from a fork, or environments
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was taken, 1 it was not, 2 usage.\n\nExamples:\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000 --environment production --by grace"
@@ -134,7 +134,7 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 done, 1 it was not (a drain: jobs are left after its time), 2 usage.\n\nExamples:\n  workflow-runner hosts list\n  workflow-runner hosts cordon east\n  workflow-runner hosts drain east --timeout 30m\n  workflow-runner hosts uncordon east"
     )]
-    Hosts(HostsCommand),
+    Hosts(VmHostsCommand),
     /// Print what the tests of a run said, or how those of a repository ended in its newest runs
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"
@@ -149,7 +149,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads, or it was lost while jobs were waited for), 2 usage, 7 it hands over after --wait, and jobs that had not ended are lost.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --wait 1h\n  workflow-runner drain --force"
     )]
-    Drain(DrainOptions),
+    Drain(RunnerDrainOptions),
     /// Have the runner read its configuration file again; prints what has changed
     #[command(
         after_help = "Its VM hosts are put in force, for those that stand by as well; of other settings it says that they change at a restart. `systemctl reload` (SIGHUP) does the same for one process, and says so in its log. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was read, 1 it was not (the file is wrong: nothing has changed), 2 usage.\n\nExamples:\n  workflow-runner reload\n  workflow-runner reload --url http://ci-1.example:3000"
@@ -180,17 +180,17 @@ pub(crate) struct SettingsOptions {
     pub(crate) what: ConfigOptions,
     /// Of which server
     #[command(flatten)]
-    pub(crate) serve: ServeOptions,
+    pub(crate) serve: RunnerServeOptions,
 }
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
-pub(crate) enum StoreCommand {
+pub(crate) enum RunnerStoreCommand {
     /// Read every row, and compare checksums and counts
     #[command(
         after_help = "A store in a folder must not be in use, one in PostgreSQL may be. Exit codes: 0 it is whole, 1 it is damaged or cannot be read, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store check /srv/backup/monday"
     )]
-    Check(store::CheckOptions),
+    Check(store::StoreCheckOptions),
     /// Copy the store into an empty one, in a folder or in PostgreSQL, and compare both
     #[command(
         after_help = "Neither may be in use. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store migrate --from config --to /srv/back"
@@ -209,7 +209,7 @@ pub(crate) enum StoreCommand {
     Restore(RestoreOptions),
 }
 
-impl StoreCommand {
+impl RunnerStoreCommand {
     /// The same for all programs.
     pub(crate) fn task(&self) -> StoreTask<'_> {
         match self {
@@ -223,7 +223,7 @@ impl StoreCommand {
 
 /// What to do with files in object storage.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ObjectsCommand {
+pub(crate) enum RunnerObjectsCommand {
     /// Copy logs, artifacts and caches from the storage of `[objects]` to another one, or back into
     /// the data folder (`--to data`), and compare each; what is there already is not copied again
     #[command(
@@ -238,7 +238,7 @@ pub(crate) enum ObjectsCommand {
     Claim(ClaimObjectsOptions),
 }
 
-impl ObjectsCommand {
+impl RunnerObjectsCommand {
     /// The same for all programs.
     pub(crate) fn task(&self) -> ObjectsTask<'_> {
         match self {
@@ -290,7 +290,7 @@ pub(crate) struct TestsOptions {
 
 /// What to do with webhooks.
 #[derive(Debug, Subcommand)]
-pub(crate) enum HookCommand {
+pub(crate) enum RunnerHookCommand {
     /// Register the webhook of repositories at the forge, or bring it up to date
     #[command(
         after_help = "Environment: FORGE_URL, FORGE_TOKEN, FORGE_WEBHOOK_SECRET. Exit codes: 0 all have the hook, 1 one has not, 2 usage.\n\nExamples:\n  workflow-runner hook add acme/app acme/tools\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
@@ -329,7 +329,7 @@ Examples:\n  workflow-runner serve --config runner.toml\n  workflow-runner serve
 
 /// How to serve.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ServeOptions {
+pub(crate) struct RunnerServeOptions {
     /// The configuration file; all of it can be left out
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
@@ -359,8 +359,8 @@ pub(crate) struct CheckOptions {
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     /// For people or for programs
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
@@ -379,8 +379,12 @@ pub(crate) struct CheckOptions {
 
 impl CheckOptions {
     /// For people or for programs.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    pub(crate) fn format(&self) -> OutputFormat {
+        if self.json {
+            OutputFormat::Json
+        } else {
+            self.format
+        }
     }
 }
 
@@ -455,7 +459,7 @@ pub(crate) enum EventName {
 
 /// How to say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Text.
     Human,
     /// A JSON list, one element per file.

@@ -7,8 +7,8 @@ use config_core::Colours;
 use runner_core::report::{FileReport, FileStatus};
 
 use crate::actions::CheckedRunner;
-use crate::arguments::{CheckOptions, Format, print, print_note};
-use crate::repository::Repository;
+use crate::arguments::{CheckOptions, OutputFormat, print, print_note};
+use crate::repository::WorkflowDirectory;
 
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
 /// refused).
@@ -23,7 +23,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     if options.summary {
         return crate::summary::run(&options.path, options.format(), &runner);
     }
-    let repository = match Repository::open(&options.path) {
+    let repository = match WorkflowDirectory::open(&options.path) {
         Ok(repository) => repository,
         Err(error) => {
             print_note(&error);
@@ -46,8 +46,8 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
         }
     }
     match options.format() {
-        Format::Json => print(&format!("{}\n", json(&reports))),
-        Format::Human => print(&human(&reports)),
+        OutputFormat::Json => print(&format!("{}\n", json(&reports))),
+        OutputFormat::Human => print(&human(&reports)),
     }
     if let Some(name) = &options.hook {
         match crate::hook::missing(name, options.store.config.as_deref(), &wanted) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::arguments::{exit_code, print, print_note};
 use crate::runner_api::{RunnerApi, RunnerRefusal};
-use crate::runner_options::DrainOptions;
+use crate::runner_options::RunnerDrainOptions;
 
 /// Time between two looks at a leader that waits.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ impl Drain {
 }
 
 /// Has the runner that leads hand over.
-pub(crate) fn run(options: &DrainOptions, environment: &Environment) -> ExitCode {
+pub(crate) fn run(options: &RunnerDrainOptions, environment: &Environment) -> ExitCode {
     let drained = RunnerApi::from_options(&options.runner, environment).and_then(|api| {
         let request = DrainRequest {
             api: &api,

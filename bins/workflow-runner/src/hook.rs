@@ -14,14 +14,14 @@ use runner_core::event::EventKind;
 use runner_web::config::RunnerConfig;
 use url::{Host, Url};
 
-use crate::arguments::{HookAddOptions, ServeOptions, exit_code, print, print_note};
+use crate::arguments::{HookAddOptions, RunnerServeOptions, exit_code, print, print_note};
 use crate::serve;
 
 /// Registers the hook of each repository; the exit code says whether all have it.
 pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCode {
-    let serve = ServeOptions {
+    let serve = RunnerServeOptions {
         config: options.config.clone(),
-        ..ServeOptions::default()
+        ..RunnerServeOptions::default()
     };
     let registered = serve::read(&serve, environment)
         .map_err(anyhow::Error::msg)
@@ -91,9 +91,9 @@ pub(crate) fn missing(
     config: Option<&Path>,
     wanted: &[(String, EventKind)],
 ) -> anyhow::Result<Vec<String>> {
-    let serve = ServeOptions {
+    let serve = RunnerServeOptions {
         config: config.map(Path::to_owned),
-        ..ServeOptions::default()
+        ..RunnerServeOptions::default()
     };
     let environment = Environment::from_os(std::env::vars_os());
     let environment = serve::without_webhooks(&environment);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use config_core::Environment;
-use runner_actors::{AddedImage, ImageStore};
+use runner_actors::{AddedImage, ContainerImageStore};
 use runner_core::container::ImageReference;
 
 use crate::arguments::{exit_code, print, print_note};
@@ -23,9 +23,12 @@ pub(crate) fn run(command: &ImagesCommand, environment: &Environment) -> ExitCod
     })
 }
 
-fn store(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<ImageStore> {
+fn store(
+    options: &ActionsStoreOptions,
+    environment: &Environment,
+) -> anyhow::Result<ContainerImageStore> {
     let settings = crate::actions::settings(options, environment)?;
-    Ok(ImageStore::new(&settings.images))
+    Ok(ContainerImageStore::new(&settings.images))
 }
 
 fn references(images: &[String]) -> anyhow::Result<Vec<ImageReference>> {

@@ -4,20 +4,20 @@ use std::net::{SocketAddr, TcpListener};
 
 use edge_web::{BodyLimits, ServeOptions};
 use runner_web::config::RunnerConfig;
-use runner_web::{ServerOptions, boot};
+use runner_web::{RunnerServerOptions, boot};
 
 /// The listeners, and how they are served.
-pub(crate) struct BoundListeners {
+pub(crate) struct RunnerListeners {
     /// Webhooks, the API and pages.
     pub(crate) listener: TcpListener,
     /// The machines of jobs, where they have an address of their own.
     pub(crate) services: Option<TcpListener>,
     /// Where `listener` is.
     pub(crate) bound: SocketAddr,
-    pub(crate) options: ServerOptions,
+    pub(crate) options: RunnerServerOptions,
 }
 
-impl BoundListeners {
+impl RunnerListeners {
     /// Opens the listeners, and warns of what is dangerous.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl BoundListeners {
             services: services.transpose()?,
             listener,
             bound,
-            options: ServerOptions {
+            options: RunnerServerOptions {
                 secrets: config.secrets.clone(),
                 body: BodyLimits::default(),
                 hosts: config.hosts.clone(),

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use daemon::environment::{as_given, take};
 
-use crate::arguments::{Arguments, Command, HookCommand};
+use crate::arguments::{Arguments, Command, RunnerHookCommand};
 use crate::label_arguments::LabelsCommand;
 
 fn main() -> ExitCode {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Actions(command) => actions::run(&command, &take()),
         Command::Images(command) => images::run(&command, &take()),
         Command::Labels(LabelsCommand::Import(options)) => labels::import(&options),
-        Command::Hook(HookCommand::Add(options)) => hook::add(&options, &take()),
+        Command::Hook(RunnerHookCommand::Add(options)) => hook::add(&options, &take()),
         Command::Store(command) => serve::store_command(&command, &take()),
         Command::Objects(command) => serve::objects_command(&command, &take()),
         Command::Approve(options) => reviews::review(&options, "approve", &take()),

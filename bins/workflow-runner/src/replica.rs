@@ -15,28 +15,28 @@ use runner_actors::{
 };
 use runner_web::config::RunnerConfig;
 use runner_web::{RunnerServer, StandbyRunner};
-use store::{DirectoryLock, Options, PostgresUrl, SharedStore, Store};
+use store::{DirectoryLock, PostgresUrl, SharedStore, Store, StoreOptions};
 use supervision::ChildRef;
 
-use crate::listening::BoundListeners;
-use crate::settings::{self, Settings};
+use crate::listening::RunnerListeners;
+use crate::settings::{self, RunnerSettingsSource};
 
 /// Serves until SIGINT or SIGTERM, in whichever role.
 pub(crate) fn serve(
-    settings: Settings,
+    settings: RunnerSettingsSource,
     url: &PostgresUrl,
-    options: &Options,
+    options: &StoreOptions,
     serve: ServeOptions,
 ) -> anyhow::Result<()> {
     let config = settings.config().clone();
     // The folder holds logs and artifacts: it is this process's in either role.
     let _folder = DirectoryLock::take(&config.runner.data, &options.program)?;
-    let BoundListeners {
+    let RunnerListeners {
         listener,
         services,
         bound,
         options: server,
-    } = BoundListeners::open(&config, serve)?;
+    } = RunnerListeners::open(&config, serve)?;
     let advertise = config.replica.advertise.as_deref();
     let options = options.clone().installation(config.installation());
     let options = options.compared(config.compared());
@@ -87,7 +87,7 @@ pub(crate) fn serve(
 
 /// The settings of a process whose role changes.
 struct RoleSettings {
-    file: Arc<Settings>,
+    file: Arc<RunnerSettingsSource>,
     /// As they were read last without mistakes.
     now: Arc<Mutex<RunnerConfig>>,
     shared: SharedStore,
@@ -96,7 +96,7 @@ struct RoleSettings {
 }
 
 impl RoleSettings {
-    fn new(file: Settings, shared: &SharedStore) -> Self {
+    fn new(file: RunnerSettingsSource, shared: &SharedStore) -> Self {
         let now = file.config().clone();
         Self {
             file: Arc::new(file),

@@ -7,13 +7,13 @@ use runner_core::workflow::{Dialect, WORKFLOW_DIRECTORIES};
 
 /// A directory with workflows.
 #[derive(Debug)]
-pub(crate) struct Repository {
+pub(crate) struct WorkflowDirectory {
     root: PathBuf,
     /// The workflow files, relative to the root, sorted.
     pub(crate) workflows: Vec<String>,
 }
 
-impl Repository {
+impl WorkflowDirectory {
     /// A file, a directory of files, or a repository.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", path.display());

@@ -8,7 +8,7 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{ServeOptions, exit_code, print};
+use crate::arguments::{RunnerServeOptions, exit_code, print};
 use crate::runner_options::RunnerOptions;
 use crate::serve;
 
@@ -50,9 +50,9 @@ impl RunnerApi {
         options: &RunnerOptions,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
-        let serve = ServeOptions {
+        let serve = RunnerServeOptions {
             config: options.config.clone(),
-            ..ServeOptions::default()
+            ..RunnerServeOptions::default()
         };
         let config = serve::read(&serve, &serve::without_webhooks(environment));
         let config = config.map_err(anyhow::Error::msg)?;

@@ -18,7 +18,7 @@ pub(crate) struct RunnerOptions {
 
 /// Which runner hands over.
 #[derive(Debug, Args)]
-pub(crate) struct DrainOptions {
+pub(crate) struct RunnerDrainOptions {
     /// Also where no other runner stands by: nobody leads until one comes, or for half a minute
     #[arg(long)]
     pub(crate) force: bool,

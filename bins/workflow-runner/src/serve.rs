@@ -7,25 +7,25 @@ use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles};
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{effective, schema};
-use daemon::store::ConfigFile;
+use daemon::store::ConfigPathOption;
 use daemon::vm_hosts;
 use daemon::{first_screen, lifecycle, notify};
 use runner_actors::{RunnerService, file_migration};
 use runner_web::config::{RunnerConfig, keys};
 use runner_web::{RunnerServer, boot};
-use store::{Options, Store, StorePlace};
+use store::{Store, StoreOptions, StorePlace};
 
 use crate::arguments::{
-    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, exit_code, print,
-    print_note,
+    RunnerObjectsCommand, RunnerServeOptions as Arguments, RunnerStoreCommand, SettingsOptions,
+    exit_code, print, print_note,
 };
-use crate::listening::BoundListeners;
+use crate::listening::RunnerListeners;
 use crate::replica;
-use crate::settings::{self, Settings, file, flags};
+use crate::settings::{self, RunnerSettingsSource, file, flags};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
-    let settings = match Settings::read(arguments, environment) {
+    let settings = match RunnerSettingsSource::read(arguments, environment) {
         Ok(settings) => settings,
         Err(text) => {
             print_note(&text);
@@ -115,13 +115,13 @@ pub(crate) fn without_webhooks(environment: &Environment) -> Environment {
 }
 
 /// How the store is opened, by whatever program.
-fn store_options() -> Options {
+fn store_options() -> StoreOptions {
     boot::store_options("workflow-runner")
 }
 
 /// Checks, moves, saves or restores the store.
-pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
-    let configured = |of: &ConfigFile| Ok(store_place(&read_file(of, environment)?));
+pub(crate) fn store_command(command: &RunnerStoreCommand, environment: &Environment) -> ExitCode {
+    let configured = |of: &ConfigPathOption| Ok(store_place(&read_file(of, environment)?));
     daemon::store::run(
         command.task(),
         &store_options(),
@@ -131,8 +131,11 @@ pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -
 }
 
 /// Brings files in object storage elsewhere.
-pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environment) -> ExitCode {
-    let configured = |of: &ConfigFile, leave_damaged: bool| {
+pub(crate) fn objects_command(
+    command: &RunnerObjectsCommand,
+    environment: &Environment,
+) -> ExitCode {
+    let configured = |of: &ConfigPathOption, leave_damaged: bool| {
         let config = read_file(of, environment)?;
         Ok(ConfiguredFiles {
             store: store_place(&config),
@@ -143,7 +146,7 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
     objects::run(command.task(), environment, configured, (print, print_note))
 }
 
-fn read_file(of: &ConfigFile, environment: &Environment) -> Result<RunnerConfig, String> {
+fn read_file(of: &ConfigPathOption, environment: &Environment) -> Result<RunnerConfig, String> {
     let arguments = Arguments {
         config: of.config.clone(),
         ..Arguments::default()
@@ -185,7 +188,7 @@ fn in_force(arguments: &Arguments, environment: &Environment) -> Result<String, 
 
 fn serve(
     arguments: &Arguments,
-    settings: Settings,
+    settings: RunnerSettingsSource,
     environment: &Environment,
 ) -> anyhow::Result<()> {
     let config = settings.config().clone();
@@ -199,12 +202,12 @@ fn serve(
         return replica::serve(settings, &url, &store_options(), serve);
     }
     let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
-    let BoundListeners {
+    let RunnerListeners {
         listener,
         services,
         bound,
         options,
-    } = BoundListeners::open(&config, serve)?;
+    } = RunnerListeners::open(&config, serve)?;
     let rows = [
         ("page", format!("http://{bound}/")),
         ("webhook", format!("http://{bound}/webhook")),

@@ -7,25 +7,25 @@ use config_core::Environment;
 use daemon::notify;
 use daemon::settings::ConfigText;
 use runner_actors::{ReloadSettings, SettingsNow, SettingsReloader, SettingsSource};
-use runner_web::config::{ConfigFile, Flags, ReadAgain, RunnerConfig, StartConfig};
+use runner_web::config::{ConfigFileText, ReadAgain, RunnerConfig, RunnerFlags, StartConfig};
 use supervision::ChildRef;
 
-use crate::arguments::ServeOptions;
+use crate::arguments::RunnerServeOptions;
 
 /// Where the settings are, and what the process began with.
-pub(crate) struct Settings {
-    arguments: ServeOptions,
+pub(crate) struct RunnerSettingsSource {
+    arguments: RunnerServeOptions,
     environment: Environment,
     at_start: StartConfig,
 }
 
-impl Settings {
+impl RunnerSettingsSource {
     /// Reads them.
     ///
     /// # Errors
     /// Every mistake at once.
     pub(crate) fn read(
-        arguments: &ServeOptions,
+        arguments: &RunnerServeOptions,
         environment: &Environment,
     ) -> Result<Self, String> {
         let file = file(arguments, environment)?;
@@ -83,7 +83,7 @@ pub(crate) fn now(read: ReadAgain) -> SettingsNow {
 
 /// The file that the command line or the environment names.
 pub(crate) fn file(
-    arguments: &ServeOptions,
+    arguments: &RunnerServeOptions,
     environment: &Environment,
 ) -> Result<ConfigText, String> {
     let path = arguments.config.as_deref();
@@ -91,14 +91,14 @@ pub(crate) fn file(
 }
 
 /// What the command line says.
-pub(crate) fn flags(arguments: &ServeOptions) -> Flags {
-    Flags {
+pub(crate) fn flags(arguments: &RunnerServeOptions) -> RunnerFlags {
+    RunnerFlags {
         listen: arguments.listen.clone(),
         data: arguments.data.clone(),
     }
 }
 
-fn parts(file: &ConfigText) -> ConfigFile<'_> {
+fn parts(file: &ConfigText) -> ConfigFileText<'_> {
     let base: &Path = &file.base;
     (&file.name, &file.text, base)
 }

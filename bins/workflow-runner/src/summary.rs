@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use runner_core::summary::{Addition, Summary, summarise};
 
 use crate::actions::CheckedRunner;
-use crate::arguments::{Format, print, print_note};
-use crate::repository::Repository;
+use crate::arguments::{OutputFormat, print, print_note};
+use crate::repository::WorkflowDirectory;
 
 /// Single things shown of each reason; `--json` has all.
 const MAX_DETAILS: usize = 10;
@@ -16,8 +16,8 @@ const MAX_DETAILS: usize = 10;
 const MAX_WRONG: usize = 10;
 
 /// Counts and prints; it ends with 1 only when there is nothing to count.
-pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCode {
-    let repositories = match Repository::find_all(path) {
+pub(crate) fn run(path: &Path, format: OutputFormat, runner: &CheckedRunner) -> ExitCode {
+    let repositories = match WorkflowDirectory::find_all(path) {
         Ok(repositories) => repositories,
         Err(error) => {
             print_note(&error);
@@ -45,11 +45,11 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
     }
     let summary = summarise(&reports, unread);
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let text = serde_json::to_string_pretty(&summary);
             print(&format!("{}\n", text.expect("counts are JSON")));
         }
-        Format::Human => print(&human(&summary, repositories.len())),
+        OutputFormat::Human => print(&human(&summary, repositories.len())),
     }
     ExitCode::SUCCESS
 }

@@ -8,7 +8,7 @@ use crate::runner_options::{RunnerOptions, time};
 
 /// What to do with the hosts of VMs.
 #[derive(Debug, Subcommand)]
-pub(crate) enum HostsCommand {
+pub(crate) enum VmHostsCommand {
     /// Print the hosts, how they are, and what is free there
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts list\n  workflow-runner hosts list --json"
@@ -28,7 +28,7 @@ pub(crate) enum HostsCommand {
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts drain east --timeout 30m"
     )]
-    Drain(DrainOptions),
+    Drain(HostDrainOptions),
 }
 
 /// How to print the hosts.
@@ -52,7 +52,7 @@ pub(crate) struct HostOptions {
 
 /// Which host, and how long.
 #[derive(Debug, Args)]
-pub(crate) struct DrainOptions {
+pub(crate) struct HostDrainOptions {
     /// The host's name
     pub(crate) name: String,
     /// The longest that it waits, as `30m`; 0s: it does not wait

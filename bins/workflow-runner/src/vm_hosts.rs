@@ -11,18 +11,18 @@ use serde_json::Value;
 
 use crate::arguments::print_note;
 use crate::runner_api::{RunnerApi, path_part, print_result};
-use crate::vm_host_options::{DrainOptions, HostOptions, HostsCommand, ListOptions};
+use crate::vm_host_options::{HostDrainOptions, HostOptions, ListOptions, VmHostsCommand};
 
 /// Time between two looks at a host that is drained.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Does what was asked for.
-pub(crate) fn run(command: &HostsCommand, environment: &Environment) -> ExitCode {
+pub(crate) fn run(command: &VmHostsCommand, environment: &Environment) -> ExitCode {
     print_result(match command {
-        HostsCommand::List(options) => list(options, environment),
-        HostsCommand::Cordon(host) => change(host, environment, Method::Post, "is cordoned"),
-        HostsCommand::Uncordon(host) => change(host, environment, Method::Delete, "takes jobs"),
-        HostsCommand::Drain(options) => drain(options, environment),
+        VmHostsCommand::List(options) => list(options, environment),
+        VmHostsCommand::Cordon(host) => change(host, environment, Method::Post, "is cordoned"),
+        VmHostsCommand::Uncordon(host) => change(host, environment, Method::Delete, "takes jobs"),
+        VmHostsCommand::Drain(options) => drain(options, environment),
     })
 }
 
@@ -61,7 +61,7 @@ fn ask(
     api.ask(Request::new(method, url))
 }
 
-fn drain(options: &DrainOptions, environment: &Environment) -> anyhow::Result<String> {
+fn drain(options: &HostDrainOptions, environment: &Environment) -> anyhow::Result<String> {
     let api = RunnerApi::from_options(&options.runner, environment)?;
     let begun = Instant::now();
     let mut last = String::new();

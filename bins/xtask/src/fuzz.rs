@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{install, shell, terminal};
 
 /// From so many seconds on, a run's progress is shown.
@@ -16,7 +16,7 @@ const WATCHED: u32 = 30;
 
 /// What to fuzz, and for how long.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct FuzzOptions {
     /// The target to run; all of them when not given
     target: Option<String>,
     /// Seconds for each target
@@ -31,7 +31,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When a target is unknown, cannot be built, or finds an input that breaks it.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &FuzzOptions) -> Result<ExitCode> {
     let targets = targets(project)?;
     if options.list {
         targets.iter().for_each(|target| terminal::line(target));
@@ -53,7 +53,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 ///
 /// # Errors
 /// When there is no fuzz package, or its manifest cannot be read.
-pub(crate) fn targets(project: &Project) -> Result<Vec<String>> {
+pub(crate) fn targets(project: &ProjectCheckout) -> Result<Vec<String>> {
     let manifest = folder(project).join("Cargo.toml");
     let text = std::fs::read_to_string(&manifest)
         .with_context(|| format!("{} cannot be read", manifest.display()))?;
@@ -64,7 +64,7 @@ pub(crate) fn targets(project: &Project) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// When the tool cannot be installed or a target does not build.
-pub(crate) fn build_targets(project: &Project) -> Result<PathBuf> {
+pub(crate) fn build_targets(project: &ProjectCheckout) -> Result<PathBuf> {
     let tool = install::cargo_tool(project, "cargo-fuzz")?;
     // libFuzzer is C++ and is built from source.
     install::program(&["c++", "g++", "clang++"], "g++")?;
@@ -77,7 +77,7 @@ pub(crate) fn build_targets(project: &Project) -> Result<PathBuf> {
 /// # Errors
 /// When the tool cannot be installed or a target does not build.
 pub(crate) fn run_targets(
-    project: &Project,
+    project: &ProjectCheckout,
     targets: &[String],
     seconds: u32,
 ) -> Result<Vec<String>> {
@@ -143,15 +143,15 @@ fn run_beside(commands: Vec<(String, Command)>, at_once: usize) -> Result<Vec<St
 }
 
 /// Whether the project has fuzz targets at all.
-pub(crate) fn exists(project: &Project) -> bool {
+pub(crate) fn exists(project: &ProjectCheckout) -> bool {
     folder(project).join("Cargo.toml").is_file()
 }
 
-fn folder(project: &Project) -> PathBuf {
+fn folder(project: &ProjectCheckout) -> PathBuf {
     project.root.join("integration-tests/fuzz")
 }
 
-fn cargo_fuzz(project: &Project, tool: &Path, task: &str) -> Command {
+fn cargo_fuzz(project: &ProjectCheckout, tool: &Path, task: &str) -> Command {
     let mut command = shell::cargo_tool(tool, &project.root, &[task]);
     command.arg("--fuzz-dir").arg(folder(project));
     command.arg("--target-dir").arg(project.cache.join("fuzz"));
@@ -162,7 +162,7 @@ fn cargo_fuzz(project: &Project, tool: &Path, task: &str) -> Command {
 }
 
 /// The corpus grows in the cache folder; inputs kept in the tree are read as well.
-fn run_one(project: &Project, tool: &Path, target: &str, seconds: u32) -> Result<Command> {
+fn run_one(project: &ProjectCheckout, tool: &Path, target: &str, seconds: u32) -> Result<Command> {
     let corpus = project.cache.join("fuzz-corpus").join(target);
     std::fs::create_dir_all(&corpus)?;
     let mut command = cargo_fuzz(project, tool, "run");

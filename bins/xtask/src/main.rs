@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 
 /// Start, test, benchmark, check, fuzz, document and release the project.
 #[derive(Debug, Parser)]
@@ -40,28 +40,28 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Build the platform, start it on this machine, and show one real job of each product
-    Up(up::Options),
+    Up(up::UpOptions),
     /// Run every check the project has; this is what CI runs
-    Test(test::Options),
+    Test(test::TestOptions),
     /// Measure, and record the figures that the documentation shows
-    Bench(bench::Options),
+    Bench(bench::BenchOptions),
     /// Check the rules that no compiler checks: layers, owners, headers, links, samples
-    Tidy(tidy::Options),
+    Tidy(tidy::TidyOptions),
     /// Run the fuzz targets
-    Fuzz(fuzz::Options),
+    Fuzz(fuzz::FuzzOptions),
     /// Kill all products at random under load, and check that nothing is lost, doubled, hanging or
     /// leaked
-    Soak(soak::Options),
+    Soak(soak::SoakOptions),
     /// Run all workflow files of a folder by `workflow-runner exec`, and print how each ended
-    Workflows(workflows::Options),
+    Workflows(workflows::WorkflowsOptions),
     /// Write the generated pages anew and build the API documentation
-    Docs(docs::Options),
+    Docs(docs::DocsOptions),
     /// Build a release: an archive of each program, their checksums, and the installer
-    Dist(dist::Options),
+    Dist(dist::DistOptions),
 }
 
 impl Task {
-    fn run(&self, project: &Project) -> anyhow::Result<ExitCode> {
+    fn run(&self, project: &ProjectCheckout) -> anyhow::Result<ExitCode> {
         match self {
             Self::Up(options) => up::run(project, options),
             Self::Test(options) => test::run(project, options),
@@ -78,7 +78,7 @@ impl Task {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match Project::find().and_then(|project| arguments.task.run(&project)) {
+    match ProjectCheckout::find().and_then(|project| arguments.task.run(&project)) {
         Ok(code) => code,
         Err(error) => {
             terminal::error(&format!("{error:#}"));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where one task's threads, and the programs they start, print to.
 #[derive(Debug, Clone)]
-pub(crate) struct Output {
+pub(crate) struct TaskOutput {
     destination: Arc<Mutex<Destination>>,
 }
 
@@ -19,7 +19,7 @@ enum Destination {
     Kept(Vec<u8>),
 }
 
-impl Output {
+impl TaskOutput {
     /// One that keeps everything for now.
     pub(crate) fn kept() -> Self {
         let destination = Arc::new(Mutex::new(Destination::Kept(Vec::new())));
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn i14_output_is_kept_in_its_order_until_it_is_shown() {
-        let output = Output::kept();
+        let output = TaskOutput::kept();
         let same = output.clone();
         output.write(b"one\n");
         same.write(b"two\n");
-        let kept = |output: &Output| match &*output.destination.lock().expect("not poisoned") {
+        let kept = |output: &TaskOutput| match &*output.destination.lock().expect("not poisoned") {
             Destination::Kept(text) => Some(String::from_utf8(text.clone()).expect("UTF-8")),
             Destination::Terminal => None,
         };

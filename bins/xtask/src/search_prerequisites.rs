@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{install, shell, terminal};
 
 /// The reference servers of the Model Context Protocol; they are released together.
@@ -34,7 +34,7 @@ const PYTHON_DOCS: (&str, &str) = ("/usr/share/doc/python3-doc/html/objects.inv"
 ///
 /// # Errors
 /// Which one is missing and how it is installed, when that cannot be done here.
-pub(crate) fn prepare(project: &Project) -> Result<Vec<(&'static str, PathBuf)>> {
+pub(crate) fn prepare(project: &ProjectCheckout) -> Result<Vec<(&'static str, PathBuf)>> {
     for (names, package) in PROGRAMS {
         install::program(names, package)?;
     }
@@ -49,7 +49,7 @@ pub(crate) fn prepare(project: &Project) -> Result<Vec<(&'static str, PathBuf)>>
 }
 
 /// A Python of its own, with the packages.
-fn python(project: &Project) -> Result<PathBuf> {
+fn python(project: &ProjectCheckout) -> Result<PathBuf> {
     let folder = project.cache.join("pypi").join("search-parts");
     let python = folder.join("bin/python");
     let complete = folder.join("complete");

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::output::Output;
+use crate::output::TaskOutput;
 use crate::terminal;
 
 /// What a program left behind.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct ProgramOutput {
     /// How it ended.
     pub(crate) status: ExitStatus,
     /// Its standard output, without colours.
@@ -24,7 +24,7 @@ pub(crate) struct Finished {
     pub(crate) err: String,
 }
 
-impl Finished {
+impl ProgramOutput {
     /// Standard output, then standard error.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.out, self.err)
@@ -105,7 +105,7 @@ fn quoted(word: &str) -> String {
 ///
 /// # Errors
 /// When the program cannot be started; a bad exit is for the caller to judge.
-pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
+pub(crate) fn tee(command: &mut Command) -> Result<ProgramOutput> {
     terminal::line(&format!("$ {}", display(command)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command)?;
@@ -130,7 +130,7 @@ pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
         }
     };
     let err = err.join().unwrap_or_default();
-    Ok(Finished {
+    Ok(ProgramOutput {
         status: wait(child)?,
         out: without_colours(&out),
         err: without_colours(&err),
@@ -159,7 +159,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Both outputs go through one pipe, so that their lines keep their order.
-fn run_apart(command: &mut Command, output: Output) -> Result<ExitStatus> {
+fn run_apart(command: &mut Command, output: TaskOutput) -> Result<ExitStatus> {
     let (reader, writer) = std::io::pipe().context("there is no pipe")?;
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = start(command);
@@ -183,10 +183,10 @@ fn wait(mut child: Child) -> Result<ExitStatus> {
 ///
 /// # Errors
 /// When the program cannot be started.
-pub(crate) fn quiet(command: &mut Command) -> Result<Finished> {
+pub(crate) fn quiet(command: &mut Command) -> Result<ProgramOutput> {
     let output = command.output().with_context(|| not_started(command))?;
     let plain = |bytes: &[u8]| without_colours(&String::from_utf8_lossy(bytes));
-    Ok(Finished {
+    Ok(ProgramOutput {
         status: output.status,
         out: plain(&output.stdout),
         err: plain(&output.stderr),

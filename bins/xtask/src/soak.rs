@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{prerequisites, shell, terminal};
 
 /// How hard, and with which programs.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct SoakOptions {
     /// Several runners and orchestrators on one PostgreSQL: kills, pauses, partitions, restarts and
     /// a fail-over of the database
     #[arg(long)]
@@ -56,7 +56,7 @@ const PACKAGES: [&str; 5] = [
 ///
 /// # Errors
 /// When something is missing or does not build; what the run finds is a failing exit code.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &SoakOptions) -> Result<ExitCode> {
     prerequisites::prepare_machines()?;
     if options.cluster {
         prerequisites::prepare_cluster(project)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let programs = project.target()?.join(profile);
     let agent = prerequisites::vm_guest(project)?;
     let fails = |kills| {
-        let options = Options { kills, ..*options };
+        let options = SoakOptions { kills, ..*options };
         // Its report is above.
         shell::run(&mut soak(project, &programs, &agent, &options)).is_err()
     };
@@ -108,8 +108,8 @@ fn fewest_failing(kills: u32, mut fails: impl FnMut(u32) -> bool) -> u32 {
 ///
 /// # Errors
 /// When something was lost, doubled, left hanging or leaked.
-pub(crate) fn short(project: &Project) -> Result<()> {
-    let options = Options {
+pub(crate) fn short(project: &ProjectCheckout) -> Result<()> {
+    let options = SoakOptions {
         cluster: false,
         kills: 40,
         seed: None,
@@ -122,7 +122,7 @@ pub(crate) fn short(project: &Project) -> Result<()> {
     let agent = prerequisites::vm_guest(project)?;
     shell::run(&mut soak(project, &programs, &agent, &options))?;
     prerequisites::prepare_cluster(project)?;
-    let cluster = Options {
+    let cluster = SoakOptions {
         cluster: true,
         kills: 20,
         minutes: 2,
@@ -132,10 +132,10 @@ pub(crate) fn short(project: &Project) -> Result<()> {
 }
 
 fn soak(
-    project: &Project,
+    project: &ProjectCheckout,
     programs: &Path,
     agent: &Path,
-    options: &Options,
+    options: &SoakOptions,
 ) -> std::process::Command {
     let mut command = shell::command(&programs.join("soak").to_string_lossy(), &project.root);
     let (kills, minutes) = (options.kills.to_string(), options.minutes.to_string());

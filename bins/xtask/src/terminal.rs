@@ -10,11 +10,11 @@
 use std::cell::RefCell;
 use std::io::IsTerminal;
 
-use crate::output::Output;
+use crate::output::TaskOutput;
 
 thread_local! {
     /// Where this thread prints, when not to the terminal.
-    static OUTPUT: RefCell<Option<Output>> = const { RefCell::new(None) };
+    static OUTPUT: RefCell<Option<TaskOutput>> = const { RefCell::new(None) };
 }
 
 /// Prints one line.
@@ -41,11 +41,11 @@ pub(crate) fn is_terminal() -> bool {
 }
 
 /// Where this thread prints, when not to the terminal: for threads that it starts.
-pub(crate) fn output() -> Option<Output> {
+pub(crate) fn output() -> Option<TaskOutput> {
     OUTPUT.with_borrow(Clone::clone)
 }
 
 /// Lets this thread print there from now on.
-pub(crate) fn print_to(output: Option<Output>) {
+pub(crate) fn print_to(output: Option<TaskOutput>) {
     OUTPUT.set(output);
 }

@@ -9,12 +9,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{prerequisites, shell, terminal};
 
 /// How to start.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct UpOptions {
     /// The search page's port on the loopback address; 0 takes free ones for all products
     #[arg(long, default_value_t = 8000)]
     port: u16,
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When something cannot be built or started.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &UpOptions) -> Result<ExitCode> {
     if options.cluster {
         return run_cluster(project, options);
     }
@@ -93,7 +93,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 
 /// `platform demo --cluster`, with a PostgreSQL and an S3-compatible server that are installed
 /// where they are missing.
-fn run_cluster(project: &Project, options: &Options) -> Result<ExitCode> {
+fn run_cluster(project: &ProjectCheckout, options: &UpOptions) -> Result<ExitCode> {
     prerequisites::prepare_cluster(project)?;
     let (programs, agent) = programs(project, options)?;
     let mut demo = Command::new(programs.join("platform"));
@@ -114,7 +114,7 @@ fn run_cluster(project: &Project, options: &Options) -> Result<ExitCode> {
 ///
 /// # Errors
 /// When the demonstration fails.
-pub(crate) fn demonstrate(project: &Project) -> Result<()> {
+pub(crate) fn demonstrate(project: &ProjectCheckout) -> Result<()> {
     let data = project.cache.join("up-test");
     if data.exists() {
         std::fs::remove_dir_all(&data)
@@ -129,7 +129,7 @@ pub(crate) fn demonstrate(project: &Project) -> Result<()> {
 }
 
 /// `platform demo`, with the folders of this checkout.
-fn demo(project: &Project, programs: &Path, data: &Path) -> Command {
+fn demo(project: &ProjectCheckout, programs: &Path, data: &Path) -> Command {
     let mut demo = Command::new(programs.join("platform"));
     demo.arg("demo").arg("--data").arg(data);
     demo.arg("--images").arg(project.cache.join("vm"));
@@ -152,7 +152,7 @@ fn check_ports(search: u16) -> Result<()> {
 }
 
 /// The folder of programs, and the agent of VMs: built now, or as they are.
-fn programs(project: &Project, options: &Options) -> Result<(PathBuf, PathBuf)> {
+fn programs(project: &ProjectCheckout, options: &UpOptions) -> Result<(PathBuf, PathBuf)> {
     if let Some(folder) = &options.programs {
         let folder = folder
             .canonicalize()
@@ -170,7 +170,7 @@ fn programs(project: &Project, options: &Options) -> Result<(PathBuf, PathBuf)> 
     Ok((project.target()?.join(profile), agent))
 }
 
-fn build(project: &Project, options: &Options) -> Result<()> {
+fn build(project: &ProjectCheckout, options: &UpOptions) -> Result<()> {
     terminal::heading("building the programs");
     let packages: &[&str] = match options.cluster {
         true => &[
@@ -193,7 +193,7 @@ fn build(project: &Project, options: &Options) -> Result<()> {
 }
 
 /// This repository, and the toolchain's documentation where it is installed.
-fn add_sources(demo: &mut Command, project: &Project) {
+fn add_sources(demo: &mut Command, project: &ProjectCheckout) {
     demo.args(["--source", "This repository"])
         .arg(&project.root)
         .arg("");

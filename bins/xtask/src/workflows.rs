@@ -10,12 +10,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{shell, terminal};
 
 /// Which files, and with which settings.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct WorkflowsOptions {
     /// The folder: files that end in .yml or .yaml and have `on`, two folders deep
     folder: PathBuf,
     /// What the workflows have as their working tree; the folder itself unless said
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 }
 
 /// A workflow file that is to be run.
-struct Case {
+struct WorkflowCase {
     file: PathBuf,
     /// Its path below the folder.
     name: String,
@@ -53,7 +53,7 @@ const PLACE: &str = ".github/workflows/the-case.yml";
 /// # Errors
 /// When the folder cannot be read or the runner cannot be started; a file that did not end as
 /// expected is a failing exit code.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &WorkflowsOptions) -> Result<ExitCode> {
     let build = ["build", "--package", "workflow-runner"];
     shell::run(&mut shell::cargo(&project.root, &build))?;
     let program = project.target()?.join("debug/workflow-runner");
@@ -131,7 +131,7 @@ fn reason(said: &str) -> &str {
     &line[..end]
 }
 
-fn cases(options: &Options) -> Result<Vec<Case>> {
+fn cases(options: &WorkflowsOptions) -> Result<Vec<WorkflowCase>> {
     let table = options
         .expect
         .as_ref()
@@ -157,7 +157,7 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
                 && starts_by(&text, event)
             {
                 let (file, name) = (std::path::absolute(&file)?, name.clone());
-                found.push(Case {
+                found.push(WorkflowCase {
                     file,
                     name,
                     event,

@@ -3,7 +3,7 @@
 
 mod support;
 
-use config_core::Format;
+use config_core::ConfigFormat;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &[u8]| support::read_configuration(text, Format::Json));
+fuzz_target!(|text: &[u8]| support::read_configuration(text, ConfigFormat::Json));

@@ -5,16 +5,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_formats_engine::{Format, Limits, read};
+use search_formats_engine::{DocumentFormat, DocumentLimits, read};
 
-const FORMATS: [Format; 7] = [
-    Format::Docx,
-    Format::Odt,
-    Format::Epub,
-    Format::Mail,
-    Format::Mbox,
-    Format::Notebook,
-    Format::Rtf,
+const FORMATS: [DocumentFormat; 7] = [
+    DocumentFormat::Docx,
+    DocumentFormat::Odt,
+    DocumentFormat::Epub,
+    DocumentFormat::Mail,
+    DocumentFormat::Mbox,
+    DocumentFormat::Notebook,
+    DocumentFormat::Rtf,
 ];
 
 fuzz_target!(|input: &[u8]| {
@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let format = FORMATS[usize::from(kind) % FORMATS.len()];
-    match read(format, document, &Limits::default()) {
+    match read(format, document, &DocumentLimits::default()) {
         Ok(text) => assert!(!format!("{text:?}").is_empty()),
         Err(refusal) => assert!(!refusal.to_string().is_empty()),
     }

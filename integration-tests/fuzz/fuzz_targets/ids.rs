@@ -5,14 +5,14 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use forge_core::{
-    AgentName, BranchName, CommitSha, DeliveryId, EventName, GitRef, IdError, Login, ObjectFormats,
+    AgentName, BranchName, CommitSha, DeliveryId, EventName, GitRef, ForgeIdError, Login, ObjectFormats,
     ProjectId, RefName, RepoName, RunId, StatusContext, TagName,
 };
 use libfuzzer_sys::fuzz_target;
 
 fn round_trip<T>(text: &str)
 where
-    T: FromStr<Err = IdError> + Display + Debug + PartialEq,
+    T: FromStr<Err = ForgeIdError> + Display + Debug + PartialEq,
     T: serde::Serialize + serde::de::DeserializeOwned,
 {
     match text.parse::<T>() {

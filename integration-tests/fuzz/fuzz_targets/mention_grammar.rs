@@ -1,12 +1,12 @@
 //! Comments: limits hold, every mention is where it says, and neutralised text mentions nobody.
 #![no_main]
 
-use forge_core::mention::{Limits, neutralise_mentions, scan};
+use forge_core::mention::{ScanLimits, neutralise_mentions, scan};
 use forge_core::{Marker, text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|comment: &str| {
-    let limits = Limits {
+    let limits = ScanLimits {
         mentions: 5,
         line_bytes: 64,
     };

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, Serialize};
-use store::{RawBytes, Row, Unreadable, decode_row, encode_row};
+use store::{RawBytes, Row, RowDecodeError, decode_row, encode_row};
 
 /// Length of the schema tag and the checksum in front of a row.
 const HEAD: usize = 6;
@@ -47,7 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
     if bytes.len() < HEAD {
         assert!(matches!(
             decode_row::<RawBytes>(bytes),
-            Err(Unreadable::Short(_))
+            Err(RowDecodeError::Short(_))
         ));
         return;
     }

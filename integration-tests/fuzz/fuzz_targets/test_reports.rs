@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use runner_core::test_report::{
-    JobReports, MAX_FAILURES, MAX_TESTS, SourceFiles, TestSettings, read, summary,
+    JobReports, MAX_FAILURES, MAX_TESTS, CommitFiles, TestSettings, read, summary,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let mut reports = JobReports::default();
     reports.add("a", true, bytes);
-    let files = SourceFiles::new(["src/lib.rs".to_owned()]);
+    let files = CommitFiles::new(["src/lib.rs".to_owned()]);
     let day = "2026-11-24".parse().expect("it is a day");
     let settings = TestSettings::default();
     let tests = reports.finish(&files, (&settings, "job", day), &str::to_owned);

@@ -4,7 +4,7 @@
 #![no_main]
 
 use forge_core::{
-    Delivery, Event, ObjectFormats, ParseOptions, PullRequestEvent, PushEvent, WebhookHeaders,
+    Delivery, ForgeEvent, ObjectFormats, ParseOptions, PullRequestEvent, PushEvent, WebhookHeaders,
     WebhookSecrets,
 };
 use libfuzzer_sys::fuzz_target;
@@ -51,13 +51,13 @@ fn accepted(declared: &str, delivery: &Delivery, body: &[u8]) {
     serde_json::from_slice::<serde_json::Value>(body).expect("accepted, but not JSON");
     assert!(declared.is_empty() || declared == delivery.event.name());
     match &delivery.event {
-        Event::Push(push) => pushed(push),
-        Event::PullRequest(event) => pull_request(event),
-        Event::IssueComment(event) => {
+        ForgeEvent::Push(push) => pushed(push),
+        ForgeEvent::PullRequest(event) => pull_request(event),
+        ForgeEvent::IssueComment(event) => {
             assert!(event.issue.number.get() <= i64::MAX as u64);
             forge_core::mention::scan(&event.comment.body, Default::default());
         }
-        Event::Ping(_) | Event::Other(_) => {}
+        ForgeEvent::Ping(_) | ForgeEvent::Other(_) => {}
     }
 }
 

@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runner_core::expr::{Condition, Context, Contexts, Expr, Scope, Template, Value};
+use runner_core::expr::{IfCondition, ContextName, Contexts, Expr, ExprScope, ExprTemplate, ExprValue};
 use runner_core::source_location::SourceLocation;
 
 fuzz_target!(|text: &str| {
-    let list = Value::list(vec![1.0.into(), "a".into(), Value::Null, true.into()]);
-    let github = Value::object([("ref", "refs/heads/main".into()), ("event", list)]);
-    let contexts = Contexts::default().containing(Context::Github, github);
-    let scope = Scope::new(&contexts);
+    let list = ExprValue::list(vec![1.0.into(), "a".into(), ExprValue::Null, true.into()]);
+    let github = ExprValue::object([("ref", "refs/heads/main".into()), ("event", list)]);
+    let contexts = Contexts::default().containing(ContextName::Github, github);
+    let scope = ExprScope::new(&contexts);
     match Expr::parse(text) {
         Ok(expr) => {
             if let Ok(value) = expr.eval(&scope) {
@@ -18,13 +18,13 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => assert!(error.at <= text.len() && !error.message.is_empty()),
     }
-    if let Ok(template) = Template::parse(text, SourceLocation::default()) {
+    if let Ok(template) = ExprTemplate::parse(text, SourceLocation::default()) {
         if template.expressions().next().is_none() {
             assert_eq!(template.text(&scope).as_deref(), Ok(text));
         }
         let _ = template.text(&scope);
     }
-    if let Ok(condition) = Condition::parse(text, SourceLocation::default()) {
+    if let Ok(condition) = IfCondition::parse(text, SourceLocation::default()) {
         let _ = condition.holds(&scope);
     }
 });

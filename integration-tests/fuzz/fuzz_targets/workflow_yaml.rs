@@ -6,7 +6,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use runner_core::actions::NoActions;
 use runner_core::expr::Contexts;
-use runner_core::plan::{Action, PlanInput, PlanState, plan};
+use runner_core::plan::{PlanAction, PlanInput, PlanState, plan};
 use runner_core::report::{FileStatus, check};
 use runner_core::state::Conclusion;
 use runner_core::workflow::parse;
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
             .advance()
             .iter()
             .filter_map(|action| match action {
-                Action::Start { job, instance } => Some((*job, *instance)),
+                PlanAction::Start { job, instance } => Some((*job, *instance)),
                 _ => None,
             })
             .collect();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use config_core::Environment;
 use search_actors::SearchSettings;
-use search_web::{SearchServer, ServerOptions};
+use search_web::{SearchServer, SearchServerOptions};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -34,7 +34,7 @@ impl Home {
     pub(crate) fn start_with(
         &self,
         roles: &Value,
-        change: impl FnOnce(&mut ServerOptions),
+        change: impl FnOnce(&mut SearchServerOptions),
     ) -> Server {
         let server = self.launch(roles, change);
         server.wait_until_indexed();
@@ -42,7 +42,11 @@ impl Home {
     }
 
     /// Starts a server with this role file; it may still be indexing.
-    pub(crate) fn launch(&self, roles: &Value, change: impl FnOnce(&mut ServerOptions)) -> Server {
+    pub(crate) fn launch(
+        &self,
+        roles: &Value,
+        change: impl FnOnce(&mut SearchServerOptions),
+    ) -> Server {
         let roles =
             search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
         let settings = SearchSettings {
@@ -54,9 +58,9 @@ impl Home {
             learning_rests: search_actors::LearningRests::default(),
             limits: search_actors::SearchLimits::default(),
         };
-        let mut options = ServerOptions {
+        let mut options = SearchServerOptions {
             cache_bytes: 1 << 20,
-            ..ServerOptions::default()
+            ..SearchServerOptions::default()
         };
         options.serve.workers = 1;
         change(&mut options);
@@ -72,7 +76,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn start(settings: SearchSettings, options: ServerOptions) -> Self {
+    fn start(settings: SearchSettings, options: SearchServerOptions) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has ports");
         let address = listener.local_addr().expect("a bound address");
         let (stop, stopped) = oneshot::channel::<()>();

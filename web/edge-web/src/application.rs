@@ -68,7 +68,7 @@ pub fn application_shell() -> Asset {
     of_file(&shell)
 }
 
-fn of_file(file: &ui::File) -> Asset {
+fn of_file(file: &ui::UiFile) -> Asset {
     Asset::new(file.bytes, file.content_type).compressed(file.gzip, file.brotli)
 }
 

@@ -9,7 +9,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 
-use crate::coding::Coding;
+use crate::coding::ContentCoding;
 use crate::range::{ByteRange, byte_range};
 
 /// One static file, kept in memory.
@@ -26,7 +26,7 @@ pub struct Asset {
 /// The content in one coding: another representation, with a validator of its own.
 #[derive(Debug, Clone)]
 struct EncodedContent {
-    coding: Coding,
+    coding: ContentCoding,
     bytes: Bytes,
     etag: HeaderValue,
 }
@@ -53,7 +53,7 @@ impl Asset {
         gzip: Option<&'static [u8]>,
         brotli: Option<&'static [u8]>,
     ) -> Self {
-        let packed = [(Coding::Brotli, brotli), (Coding::Gzip, gzip)];
+        let packed = [(ContentCoding::Brotli, brotli), (ContentCoding::Gzip, gzip)];
         self.packed = packed
             .into_iter()
             .filter_map(|(coding, bytes)| {

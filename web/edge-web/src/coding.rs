@@ -5,14 +5,14 @@ use actix_web::http::header;
 
 /// How the bytes of an answer are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub(crate) enum ContentCoding {
     /// Brotli, the smaller one; browsers take it over TLS and on the same machine.
     Brotli,
     /// What every client takes.
     Gzip,
 }
 
-impl Coding {
+impl ContentCoding {
     /// Its name in `Content-Encoding`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -79,10 +79,10 @@ mod tests {
             let request = TestRequest::default()
                 .insert_header(("accept-encoding", header))
                 .to_http_request();
-            assert_eq!(Coding::Gzip.is_taken(&request), gzip, "{header}");
-            assert_eq!(Coding::Brotli.is_taken(&request), brotli, "{header}");
+            assert_eq!(ContentCoding::Gzip.is_taken(&request), gzip, "{header}");
+            assert_eq!(ContentCoding::Brotli.is_taken(&request), brotli, "{header}");
         }
         let without = TestRequest::default().to_http_request();
-        assert!(!Coding::Gzip.is_taken(&without));
+        assert!(!ContentCoding::Gzip.is_taken(&without));
     }
 }

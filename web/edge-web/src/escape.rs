@@ -22,9 +22,9 @@ const SECRET_KEYS: [&str; 8] = [
 /// Displays a text with control characters (CR, LF, ESC), and the direction overrides of Unicode,
 /// escaped, and cut after 512 characters: it cannot forge a log line or repaint a terminal.
 #[derive(Debug, Clone, Copy)]
-pub struct Escaped<'a>(pub &'a str);
+pub struct EscapedText<'a>(pub &'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, character) in self.0.chars().enumerate() {
             if count == MAX_CHARS {
@@ -41,14 +41,14 @@ impl fmt::Display for Escaped<'_> {
 }
 
 /// Displays a request target for the log: escaped, with the values of secret parameters left out.
-pub(crate) struct Target<'a> {
+pub(crate) struct LoggedTarget<'a> {
     pub(crate) path: &'a str,
     pub(crate) query: Option<&'a str>,
 }
 
-impl fmt::Display for Target<'_> {
+impl fmt::Display for LoggedTarget<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Escaped(self.path).fmt(f)?;
+        EscapedText(self.path).fmt(f)?;
         let Some(query) = self.query else {
             return Ok(());
         };
@@ -60,8 +60,8 @@ impl fmt::Display for Target<'_> {
             }
             f.write_char(if index == 0 { '?' } else { '&' })?;
             match pair.split_once('=') {
-                Some((key, _)) if is_secret(key) => write!(f, "{}=…", Escaped(key))?,
-                _ => Escaped(pair).fmt(f)?,
+                Some((key, _)) if is_secret(key) => write!(f, "{}=…", EscapedText(key))?,
+                _ => EscapedText(pair).fmt(f)?,
             }
             written += pair.len().min(MAX_CHARS) + 1;
         }
@@ -81,20 +81,20 @@ mod tests {
 
     #[test]
     fn s16_control_characters_are_escaped() {
-        let shown = Escaped("a\r\nb\u{1b}[31mc\u{7f}\u{202e}d\u{9b}").to_string();
+        let shown = EscapedText("a\r\nb\u{1b}[31mc\u{7f}\u{202e}d\u{9b}").to_string();
         assert_eq!(shown, "a\\r\\nb\\u{1b}[31mc\\u{7f}\\u{202e}d\\u{9b}");
         assert!(!shown.chars().any(char::is_control));
     }
 
     #[test]
     fn s16_long_text_is_cut() {
-        let shown = Escaped(&"é".repeat(2_000)).to_string();
+        let shown = EscapedText(&"é".repeat(2_000)).to_string();
         assert_eq!(shown.chars().count(), MAX_CHARS + 1);
     }
 
     #[test]
     fn secret_parameters_are_left_out() {
-        let target = Target {
+        let target = LoggedTarget {
             path: "/ws",
             query: Some("q=a&Token=hunter2&x"),
         };

@@ -16,11 +16,11 @@ type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// The named conditions under which this program takes work. Clones share them.
 #[derive(Clone, Default)]
-pub struct Health {
+pub struct HealthChecks {
     checks: Vec<(&'static str, Check)>,
 }
 
-impl Health {
+impl HealthChecks {
     /// No condition: ready as soon as it answers.
     pub fn new() -> Self {
         Self::default()
@@ -56,7 +56,7 @@ fn report((name, check): &(&'static str, Check)) -> CheckReport {
     }
 }
 
-impl fmt::Debug for Health {
+impl fmt::Debug for HealthChecks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.checks.iter().map(|(name, _)| name))
@@ -92,9 +92,9 @@ pub async fn livez() -> HttpResponse {
         .body("ok\n")
 }
 
-/// `GET /readyz`: 200 when every condition of the [`Health`] in the application's data holds, else
-/// 503 with `Retry-After`; the conditions as JSON either way.
-pub async fn readyz(health: web::Data<Health>) -> HttpResponse {
+/// `GET /readyz`: 200 when every condition of the [`HealthChecks`] in the application's data holds,
+/// else 503 with `Retry-After`; the conditions as JSON either way.
+pub async fn readyz(health: web::Data<HealthChecks>) -> HttpResponse {
     let report = health.report();
     let mut answer = if report.ready {
         HttpResponse::Ok()

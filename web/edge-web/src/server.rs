@@ -14,7 +14,7 @@ use actix_web::{App, web};
 use supervision::{ChildRef, Root};
 
 use crate::edge::{Edge, EdgeConfig};
-use crate::health::Health;
+use crate::health::HealthChecks;
 use crate::metrics::Metrics;
 use crate::routes::Routes;
 use crate::serve::{ServeOptions, serve};
@@ -40,7 +40,7 @@ impl EdgeServer {
     pub fn new(
         edge: EdgeConfig,
         options: ServeOptions,
-        (metrics, health): (&Metrics, Health),
+        (metrics, health): (&Metrics, HealthChecks),
         routes: impl Fn(&Metrics) -> Routes + Send + Sync + 'static,
     ) -> Self {
         let own = metrics.clone();

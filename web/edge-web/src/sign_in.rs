@@ -26,7 +26,7 @@ use crate::guard::ApiToken;
 use crate::guard::session::{self, SESSION_SECONDS, Sessions};
 use crate::problem::Problem;
 use crate::routes::Routes;
-use attempts::{Attempts, Verdict};
+use attempts::{AttemptDecision, Attempts};
 
 /// Where the form is.
 const SIGN_IN: &str = "/sign-in";
@@ -68,9 +68,9 @@ impl SignInAttempts {
         is_right: impl FnOnce() -> bool,
     ) -> Result<bool, Duration> {
         match self.0.attempt(peer, is_right) {
-            Verdict::Right => Ok(true),
-            Verdict::Wrong => Ok(false),
-            Verdict::Later(wait) => Err(wait),
+            AttemptDecision::Right => Ok(true),
+            AttemptDecision::Wrong => Ok(false),
+            AttemptDecision::Later(wait) => Err(wait),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 /// One file of the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct File {
+pub(crate) struct UiFile {
     /// Its path below `/ui/`: `index.html`, `assets/index-ymJ-OAB8.js`.
     pub(crate) path: &'static str,
     /// Its media type.
@@ -17,7 +17,7 @@ pub(crate) struct File {
     pub(crate) brotli: Option<&'static [u8]>,
 }
 
-impl File {
+impl UiFile {
     /// Whether its name changes with its content, so that browsers may keep it.
     #[must_use]
     pub(crate) fn is_immutable(&self) -> bool {
@@ -39,8 +39,8 @@ type Embedded = (
 const FILES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// Every file of the application.
-pub(crate) fn files() -> impl Iterator<Item = File> {
-    FILES.iter().map(|&(path, bytes, gzip, brotli)| File {
+pub(crate) fn files() -> impl Iterator<Item = UiFile> {
+    FILES.iter().map(|&(path, bytes, gzip, brotli)| UiFile {
         path,
         content_type: content_type(path),
         bytes,

@@ -9,9 +9,9 @@ use maud::Render;
 
 /// A text of a stranger in a template: what [`markup`] makes of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Visible<'a>(pub &'a str);
+pub struct VisibleText<'a>(pub &'a str);
 
-impl Render for Visible<'_> {
+impl Render for VisibleText<'_> {
     fn render_to(&self, page: &mut String) {
         page.push_str(&markup(self.0));
     }

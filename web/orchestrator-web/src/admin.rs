@@ -4,17 +4,17 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::replica::{DrainQuery, with_status};
-use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
+use edge_web::{HealthChecks, Metrics, Problem, actor_events, metrics_text};
 use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
-    CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
+    CancelAgentRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
     OperatorError, PauseProject, ReloadConfig, RetryRun,
 };
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
     RunView, StatusView,
 };
-use orchestrator_core::run::RunState;
+use orchestrator_core::run::AgentRunState;
 use serde::{Deserialize, Serialize};
 use supervision::AskError;
 use utoipa::{IntoParams, ToSchema};
@@ -22,9 +22,6 @@ use utoipa::{IntoParams, ToSchema};
 use crate::path_params::run_id;
 use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
-
-/// Its role, where the process shares its store with others.
-pub(crate) type ReplicaControl = Option<web::Data<RoleControl>>;
 
 fn json(body: &impl Serialize) -> HttpResponse {
     HttpResponse::Ok()
@@ -84,14 +81,14 @@ pub(crate) async fn prompt(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunsQuery {
+pub(crate) struct AgentRunsQuery {
     /// Of this project.
     project: Option<String>,
     /// Of this agent.
     agent: Option<String>,
     /// `queued`, `starting`, `running`, `exited`, `cancelled` or `rejected`.
     #[param(value_type = Option<String>)]
-    state: Option<RunState>,
+    state: Option<AgentRunState>,
     /// At most so many (50; at most 500).
     limit: Option<usize>,
     /// Older than this run: `next` of the former page.
@@ -99,13 +96,13 @@ pub(crate) struct RunsQuery {
 }
 
 /// A page of runs, newest first.
-#[utoipa::path(get, path = "/admin/runs", tag = "admin", params(RunsQuery),
+#[utoipa::path(get, path = "/admin/runs", tag = "admin", params(AgentRunsQuery),
     responses((status = 200, description = "The runs.", body = RunList)))]
 pub(crate) async fn runs(
     state: web::Data<WebState>,
-    query: web::Query<RunsQuery>,
+    query: web::Query<AgentRunsQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let RunsQuery {
+    let AgentRunsQuery {
         project,
         agent,
         state: of_state,
@@ -140,7 +137,7 @@ pub(crate) async fn cancel(
     state: web::Data<WebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    answered(state.operator_api.ask(CancelRun(run_id(&id)?)).await)
+    answered(state.operator_api.ask(CancelAgentRun(run_id(&id)?)).await)
 }
 
 /// Repeats a run that has ended.
@@ -203,7 +200,7 @@ pub(crate) async fn check(state: web::Data<WebState>) -> Result<HttpResponse, Pr
         (status = 422, description = "Wrong; nothing was changed.", body = CheckView)))]
 pub(crate) async fn reload(
     state: web::Data<WebState>,
-    control: ReplicaControl,
+    control: Option<web::Data<RoleControl>>,
 ) -> Result<HttpResponse, Problem> {
     let reply = state
         .operator_api
@@ -256,7 +253,7 @@ pub(crate) async fn journal(
     responses((status = 200, description = "The actors below the root supervisor.", body = Object)))]
 pub(crate) async fn actors(
     state: web::Data<WebState>,
-    control: ReplicaControl,
+    control: Option<web::Data<RoleControl>>,
 ) -> Result<HttpResponse, Problem> {
     with_status(&state.tree, control.as_ref().map(|it| &***it)).await
 }
@@ -282,8 +279,8 @@ pub(crate) struct OrchestratorHealth {
     responses((status = 200, description = "How it is.", body = OrchestratorHealth)))]
 pub(crate) async fn health(
     state: web::Data<WebState>,
-    health: web::Data<Health>,
-    control: ReplicaControl,
+    health: web::Data<HealthChecks>,
+    control: Option<web::Data<RoleControl>>,
 ) -> HttpResponse {
     let checks = health.report().checks.into_iter();
     let wrong = checks.filter(|check| !check.ok);
@@ -313,7 +310,7 @@ pub(crate) async fn health(
         (status = 409, description = "The store is shared with no other process, or none stands by."),
         (status = 503, description = "Nobody leads at the moment.")))]
 pub(crate) async fn drain(
-    control: ReplicaControl,
+    control: Option<web::Data<RoleControl>>,
     query: web::Query<DrainQuery>,
 ) -> Result<HttpResponse, Problem> {
     edge_web::replica::drain(control.as_ref().map(|it| &***it), query.into_inner()).await

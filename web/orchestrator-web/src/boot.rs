@@ -10,13 +10,13 @@ use config_core::{Diagnostic, Environment};
 use edge_web::replica::COMPARED_SECRET;
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
-use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
+use orchestrator_actors::{OrchestratorService, OrchestratorSetup, SetupError, WallClock};
 use orchestrator_core::config::{CheckedConfig, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
-use store::{ComparedSettings, LockError, OpenError, Options, Store, StorePlace};
+use store::{LockError, OpenError, SettingDigests, Store, StoreOptions, StorePlace};
 
 use crate::error::ServerError;
-use crate::server::BoundListeners;
+use crate::server::OrchestratorListeners;
 use crate::socket::AdminSocket;
 
 /// How long the lock of a daemon that is gone is waited for.
@@ -26,7 +26,7 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why an orchestrator cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum BootError {
+pub enum OrchestratorBootError {
     /// The data directory cannot be used, or another orchestrator uses it.
     #[error("the store: {0}")]
     Data(#[from] OpenError),
@@ -56,13 +56,13 @@ pub enum BootError {
 /// the parent of its agents' orphans. Blocks.
 ///
 /// # Errors
-/// See [`BootError`].
+/// See [`OrchestratorBootError`].
 pub fn open(
     checked: CheckedConfig,
     config_path: &Path,
     environment: Environment,
     program: &str,
-) -> Result<(OrchestratorService, BoundListeners), BootError> {
+) -> Result<(OrchestratorService, OrchestratorListeners), OrchestratorBootError> {
     let store = open_store(&checked.config, program)?;
     let listening = listening(&checked.config)?;
     Ok((
@@ -75,19 +75,19 @@ pub fn open(
 /// orphans. Blocks.
 ///
 /// # Errors
-/// See [`BootError`].
+/// See [`OrchestratorBootError`].
 pub fn compose(
     checked: CheckedConfig,
     config_path: &Path,
     environment: Environment,
     store: Store,
-) -> Result<OrchestratorService, BootError> {
+) -> Result<OrchestratorService, OrchestratorBootError> {
     let warnings: Vec<String> = checked.warnings.iter().map(Diagnostic::headline).collect();
     for warning in &warnings {
         tracing::warn!(event = "config.warning", "{warning}");
     }
     let config = checked.config;
-    adopt_orphans().map_err(BootError::Orphans)?;
+    adopt_orphans().map_err(OrchestratorBootError::Orphans)?;
     let confinement = Confinement::detect(&config.directories.data.display().to_string());
     let path = environment
         .text("PATH")
@@ -103,8 +103,8 @@ pub fn compose(
         warnings,
     });
     service.map_err(|error| match error {
-        SetupError::Store(error) => BootError::Data(error.into()),
-        SetupError::Files(error) => BootError::Files(error),
+        SetupError::Store(error) => OrchestratorBootError::Data(error.into()),
+        SetupError::Files(error) => OrchestratorBootError::Files(error),
     })
 }
 
@@ -113,10 +113,10 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// How the orchestrator's store is opened by `program`.
 #[must_use]
-pub fn store_options(program: &str) -> Options {
-    Options {
+pub fn store_options(program: &str) -> StoreOptions {
+    StoreOptions {
         cache_bytes: CACHE_BYTES,
-        ..Options::new(program).schema("orchestrator")
+        ..StoreOptions::new(program).schema("orchestrator")
     }
 }
 
@@ -137,12 +137,12 @@ pub fn installation(config: &Config) -> String {
 
 /// The settings that have to be equal on all processes that share a store, as they are in force.
 #[must_use]
-pub fn compared(config: &Config) -> ComparedSettings {
+pub fn compared(config: &Config) -> SettingDigests {
     let hosts = config.vm_hosts.iter();
     let hosts: Vec<_> = hosts
         .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
         .collect();
-    ComparedSettings::default()
+    SettingDigests::default()
         .with(COMPARED_SECRET, &config.secrets.fingerprint())
         .with("[vm_hosts]", &hosts.join("\n"))
 }
@@ -181,7 +181,7 @@ fn open_store(config: &Config, program: &str) -> Result<Store, OpenError> {
     }
 }
 
-fn clock() -> Clock {
+fn clock() -> WallClock {
     Arc::new(|| {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         since.map_or(0, |since| {
@@ -194,7 +194,7 @@ fn clock() -> Clock {
 ///
 /// # Errors
 /// One is taken or not this machine's.
-pub fn listening(config: &Config) -> Result<BoundListeners, BootError> {
+pub fn listening(config: &Config) -> Result<OrchestratorListeners, OrchestratorBootError> {
     let listeners = &config.listeners;
     let receiver = edge_web::bind(address(&listeners.webhook)?, "listen")?;
     let admin = match &listeners.admin {
@@ -206,7 +206,7 @@ pub fn listening(config: &Config) -> Result<BoundListeners, BootError> {
         .as_deref()
         .map(AdminSocket::new)
         .transpose()?;
-    Ok(BoundListeners {
+    Ok(OrchestratorListeners {
         receiver,
         admin,
         socket,
@@ -215,8 +215,8 @@ pub fn listening(config: &Config) -> Result<BoundListeners, BootError> {
     })
 }
 
-fn address(name: &str) -> Result<SocketAddr, BootError> {
-    let failed = |reason: String| BootError::Address {
+fn address(name: &str) -> Result<SocketAddr, OrchestratorBootError> {
+    let failed = |reason: String| OrchestratorBootError::Address {
         name: name.to_owned(),
         reason,
     };

@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The admin bridge, on socket or port.
 #[derive(Clone)]
-pub(crate) struct Bridge {
+pub(crate) struct AdminBridge {
     /// The routes of a worker.
     pub(crate) routes: Arc<dyn Fn() -> Routes + Send + Sync>,
     /// Adds what handlers take out of the application's data.
@@ -33,7 +33,7 @@ pub(crate) struct Bridge {
     pub(crate) metrics: Metrics,
 }
 
-impl Bridge {
+impl AdminBridge {
     pub(crate) async fn serve(
         self,
         port: Option<TcpListener>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! forge ──POST /webhook (signed)──▶ receiver ──Admit──▶ Intake
-//! orchctl, browser ──▶ admin bridge (Unix socket, loopback with token) ──Get…, CancelRun, …──▶ OperatorApi
+//! orchctl, browser ──▶ admin bridge (Unix socket, loopback with token) ──Get…, CancelAgentRun, …──▶ OperatorApi
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing.
 
@@ -33,6 +33,6 @@ mod vm_hosts;
 pub use error::ServerError;
 pub use openapi::openapi;
 pub use reload::{reload, reload_on_hangup};
-pub use server::{BoundListeners, OrchestratorServer};
+pub use server::{OrchestratorListeners, OrchestratorServer};
 pub use socket::AdminSocket;
 pub use standby::{ConfigSource, StandbyOrchestrator};

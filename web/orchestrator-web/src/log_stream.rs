@@ -11,7 +11,7 @@ use edge_web::{Problem, visible};
 use forge_core::RunId;
 use futures_util::stream::unfold;
 use orchestrator_actors::messages::GetRun;
-use orchestrator_engine::output::{LogPart, LogReader};
+use orchestrator_engine::output::{AgentLogReader, LogPart};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -34,7 +34,7 @@ const MAX_WHOLE: usize = 64 << 20;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LogQuery {
+pub(crate) struct AgentLogQuery {
     /// 1: as Server-Sent Events (`log`, `skipped`, `end`), until the run has ended.
     follow: Option<u8>,
     /// Only the last so many lines of what is there.
@@ -44,12 +44,12 @@ pub(crate) struct LogQuery {
 /// What a run's agent printed, secrets masked. Whole, what steers a terminal or is not seen is
 /// shown by its number; followed, the text is exact, with escapes of JSON for such characters.
 #[utoipa::path(get, path = "/admin/runs/{id}/log", tag = "admin",
-    params(("id" = String, Path, description = "The run"), LogQuery),
+    params(("id" = String, Path, description = "The run"), AgentLogQuery),
     responses((status = 200, description = "The log, or events of it.", content_type = "text/plain", body = String)))]
 pub(crate) async fn log(
     state: web::Data<WebState>,
     id: web::Path<String>,
-    query: web::Query<LogQuery>,
+    query: web::Query<AgentLogQuery>,
 ) -> Result<HttpResponse, Problem> {
     let id = run_id(&id)?;
     let asked = state.operator_api.ask(GetRun(id.clone())).await;
@@ -111,7 +111,7 @@ async fn blocking<T: Send + 'static>(
 
 /// What is there, and the place after it.
 fn read_log(directory: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
-    let mut reader = LogReader::new(directory, 0);
+    let mut reader = AgentLogReader::new(directory, 0);
     let mut bytes: Vec<u8> = Vec::new();
     while bytes.len() < MAX_WHOLE {
         match reader.next(PART) {
@@ -193,7 +193,7 @@ impl LogFollower {
             .get_or_insert_with(|| self.state.view.log_directory(self.run.as_str()));
         let (directory, at) = (directory.clone(), self.at);
         let part = blocking(move || {
-            let mut reader = LogReader::new(&directory, at);
+            let mut reader = AgentLogReader::new(&directory, at);
             let part = reader.next(PART);
             let part = part.map_err(|error| Problem::unavailable(error.to_string(), 5))?;
             Ok((part, reader.position()))

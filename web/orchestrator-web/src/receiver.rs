@@ -39,7 +39,7 @@ pub(crate) async fn webhook(
     let delivery = webhook.into_delivery()?;
     let (id, digest) = (delivery.id.to_string(), delivery.body);
     let admitted = state.intake.ask(Admit(Box::new(delivery))).await;
-    let reply: WebhookReply = match (NotAdmitted::check(admitted), shared) {
+    let reply: WebhookReply = match (ReceiveError::check(admitted), shared) {
         (Err(error), Some(shared)) if error.is_for_others() => {
             let delivery = (id.as_str(), digest, raw.as_ref());
             let taken = shared.take_over(&request, delivery, &error).await?;
@@ -53,7 +53,7 @@ pub(crate) async fn webhook(
 
 /// Why it is not known what became of a delivery.
 #[derive(Debug, thiserror::Error)]
-enum NotAdmitted {
+enum ReceiveError {
     /// The actor's reason.
     #[error(transparent)]
     Ask(#[from] AskError),
@@ -62,7 +62,7 @@ enum NotAdmitted {
     Store(#[from] StoreError),
 }
 
-impl NotAdmitted {
+impl ReceiveError {
     fn check(
         admitted: Result<Result<WebhookReply, StoreError>, AskError>,
     ) -> Result<WebhookReply, Self> {

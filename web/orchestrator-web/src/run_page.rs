@@ -6,14 +6,14 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::guard::ApiToken;
-use edge_web::visible::{Visible, without_colours};
+use edge_web::visible::{VisibleText, without_colours};
 use edge_web::{Asset, Problem, Routes, SignIn, SignInAttempts, SignInSessions};
 use forge_core::RunId;
 use maud::{DOCTYPE, Markup, html};
 use orchestrator_actors::OrchestratorView;
 use orchestrator_actors::messages::GetRun;
 use orchestrator_core::admin::RunView;
-use orchestrator_engine::output::LogReader;
+use orchestrator_engine::output::AgentLogReader;
 
 use crate::log_stream::fetch;
 use crate::path_params::run_id;
@@ -93,7 +93,7 @@ async fn log(state: &WebState, id: &RunId, has_ended: bool) -> Result<String, Pr
         return Ok("(the log cannot be had from the object storage now)".to_owned());
     }
     let directory = state.view.log_directory(id.as_str());
-    let read = tokio::task::spawn_blocking(move || LogReader::tail(&directory, MAX_LOG_BYTES));
+    let read = tokio::task::spawn_blocking(move || AgentLogReader::tail(&directory, MAX_LOG_BYTES));
     let read = read.await.map_err(|_| Problem::internal())?;
     read.map_err(|error| {
         tracing::error!(event = "http.failed", %error, "the log of a run cannot be read");
@@ -134,25 +134,25 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool, bridge: Option<&str
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="robots" content="noindex";
-                title { "Run " (Visible(&run.id)) }
+                title { "Run " (VisibleText(&run.id)) }
                 link rel="icon" href="data:,";
                 link rel="stylesheet" href=(STYLE_PATH);
             }
             body {
                 main {
-                    h1 { "Run " (Visible(&run.id)) }
+                    h1 { "Run " (VisibleText(&run.id)) }
                     table {
                         tbody {
                             @for (name, value) in facts {
                                 @if let Some(value) = value {
-                                    tr { th scope="row" { (name) } td { (Visible(value)) } }
+                                    tr { th scope="row" { (name) } td { (VisibleText(value)) } }
                                 }
                             }
                         }
                     }
                     @if let Some(bridge) = bridge {
                         p {
-                            a href={ "http://" (Visible(bridge)) "/ui/agents/runs/" (Visible(&run.id)) } {
+                            a href={ "http://" (VisibleText(bridge)) "/ui/agents/runs/" (VisibleText(&run.id)) } {
                                 "Open in the web application"
                             }
                             " (on the orchestrator's machine): live output, run again, cancel."
@@ -171,7 +171,7 @@ fn render_log(id: &str, log: Option<&str>, can_sign_in: bool) -> Markup {
     html! {
         @if let Some(log) = log {
             h2 { "Log" }
-            pre { (Visible(&without_colours(log))) }
+            pre { (VisibleText(&without_colours(log))) }
             form method="post" action="/sign-out" { button { "Sign out" } }
         } @else if can_sign_in {
             p {
@@ -180,7 +180,7 @@ fn render_log(id: &str, log: Option<&str>, can_sign_in: bool) -> Markup {
         } @else {
             p {
                 "The reason and the log: "
-                code { "orchctl logs " (Visible(id)) }
+                code { "orchctl logs " (VisibleText(id)) }
                 " on the orchestrator's machine."
             }
         }

@@ -12,7 +12,7 @@ use cluster_actors::replica::RoleControl;
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, PreparedServer,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, HealthChecks, Metrics, PreparedServer,
     REPLICA_KEY, ServeOptions, SignedBodyConfig,
 };
 use forge_core::ParseOptions;
@@ -22,7 +22,7 @@ use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle};
 
 use crate::admin_routes;
-use crate::bridge::Bridge;
+use crate::bridge::AdminBridge;
 use crate::error::ServerError;
 use crate::metrics::OrchestratorMetrics;
 use crate::receiver;
@@ -34,7 +34,7 @@ use crate::state::WebState;
 /// Where an orchestrator listens; bound by the program, so that nothing is started when an address
 /// is taken.
 #[derive(Debug)]
-pub struct BoundListeners {
+pub struct OrchestratorListeners {
     /// The receiver.
     pub receiver: TcpListener,
     /// The admin bridge on loopback.
@@ -48,7 +48,7 @@ pub struct BoundListeners {
     pub serve: ServeOptions,
 }
 
-impl BoundListeners {
+impl OrchestratorListeners {
     /// The same addresses again, for another role of the process; without the front door.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ pub struct OrchestratorServer {
     dispatcher: ChildRef<Dispatcher>,
     verifier: ForgeVerifier,
     metrics: Metrics,
-    health: Health,
+    health: HealthChecks,
     replica: Option<(SharedStore, RoleControl)>,
 }
 
@@ -112,7 +112,7 @@ impl OrchestratorServer {
         } = service;
         PreparedServer::new(vec![supervisor], move |root: Root| {
             let metrics = Metrics::new();
-            let health = Health::new()
+            let health = HealthChecks::new()
                 .check("intake", intake.condition())
                 .check("dispatcher", dispatcher.condition())
                 .check("store", view.store_condition());
@@ -165,7 +165,7 @@ impl OrchestratorServer {
     /// When a listener cannot be used, or when the root supervisor gave up.
     pub async fn serve(
         self,
-        listening: BoundListeners,
+        listening: OrchestratorListeners,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Self {
@@ -217,7 +217,7 @@ async fn serve_receiver(
     config: &Config,
     verifier: ForgeVerifier,
     metrics: Metrics,
-    health: Health,
+    health: HealthChecks,
     (state, replica): (web::Data<WebState>, Option<(SharedStore, RoleControl)>),
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
@@ -259,9 +259,9 @@ async fn serve_receiver(
 fn bridge(
     state: &web::Data<WebState>,
     metrics: &Metrics,
-    health: &Health,
+    health: &HealthChecks,
     replica: Option<&(SharedStore, RoleControl)>,
-) -> Bridge {
+) -> AdminBridge {
     let (view, of_routes) = (state.view.clone(), metrics.clone());
     let (state, health) = (state.clone(), web::Data::new(health.clone()));
     let control = replica.map(|(_, control)| web::Data::new(control.clone()));
@@ -269,7 +269,7 @@ fn bridge(
         let passage = LeaderPassage::new(control, PASSAGE_OF_OPERATORS);
         leaving(passage, &state, metrics)
     });
-    Bridge {
+    AdminBridge {
         routes: Arc::new(move || admin_routes::routes(&of_routes)),
         data: Arc::new(move |config| {
             config.app_data(state.clone()).app_data(health.clone());

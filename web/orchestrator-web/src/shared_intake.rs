@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
-use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
+use cluster_actors::replica::{DeliveryDecider, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use forge_core::Delivery;
 use futures_util::future::LocalBoxFuture;
@@ -24,7 +24,7 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &ChildRef<Intake>) -> Sup
 
 struct OrchestratorDecisions(ChildRef<Intake>);
 
-impl Decide for OrchestratorDecisions {
+impl DeliveryDecider for OrchestratorDecisions {
     fn decide(
         &self,
         delivery: Delivery,

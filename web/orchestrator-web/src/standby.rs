@@ -13,7 +13,7 @@ use edge_web::replica::{
     standby_health,
 };
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, Problem, Routes,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, HealthChecks, Metrics, Problem, Routes,
     SignedBody, SignedBodyConfig, livez, metrics_text, readyz,
 };
 use forge_core::ParseOptions;
@@ -22,9 +22,9 @@ use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;
 
-use crate::bridge::Bridge;
+use crate::bridge::AdminBridge;
 use crate::error::ServerError;
-use crate::server::{BoundListeners, PASSAGE_OF_OPERATORS};
+use crate::server::{OrchestratorListeners, PASSAGE_OF_OPERATORS};
 use crate::shared_intake::{answer, reply_to};
 
 /// The configuration as it is in force: a standby reads it again as a leader does.
@@ -61,7 +61,7 @@ impl StandbyOrchestrator {
     /// When a listener cannot be used, or when the root supervisor gave up.
     pub async fn serve(
         self,
-        listening: BoundListeners,
+        listening: OrchestratorListeners,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Self {
@@ -130,10 +130,10 @@ impl StandbyOrchestrator {
 /// What operators of this machine ask: the role of this process, and all else of the leader.
 fn bridge(
     control: &RoleControl,
-    (tree, health): (&ActorTree, &Health),
+    (tree, health): (&ActorTree, &HealthChecks),
     metrics: &Metrics,
     config: &ConfigSource,
-) -> Bridge {
+) -> AdminBridge {
     let passage = LeaderPassage::new(control, PASSAGE_OF_OPERATORS);
     let (of_routes, config) = (metrics.clone(), Arc::clone(config));
     let (control, tree) = (
@@ -141,7 +141,7 @@ fn bridge(
         web::Data::new(tree.clone()),
     );
     let health = web::Data::new(health.clone());
-    Bridge {
+    AdminBridge {
         routes: Arc::new(move || {
             let own = own_routes(&of_routes)
                 .get("/health", standby_health)

@@ -14,7 +14,7 @@ use crate::{
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
     paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::answer_change, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, reload::reload, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
-    components(schemas(deliveries::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
+    components(schemas(deliveries::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::DispatchResponse, reviews::ReviewRequest, reviews::ReviewResponse)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
         (name = "runs", description = "What is run, and what came of it"),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use config_core::Secret;
 use runner_actors::EXTENT_TABLES;
-use store::Options;
+use store::StoreOptions;
 use url::Url;
 
 use crate::config::{GOOD_SECRET, RunnerConfig};
@@ -15,8 +15,8 @@ const STORE_SCHEMA: &str = "workflow_runner";
 
 /// How the runner's store is opened by `program`.
 #[must_use]
-pub fn store_options(program: &str) -> Options {
-    Options::new(program)
+pub fn store_options(program: &str) -> StoreOptions {
+    StoreOptions::new(program)
         .schema(STORE_SCHEMA)
         .extents(EXTENT_TABLES)
 }

@@ -9,10 +9,10 @@ mod reread;
 mod resolver;
 mod scopes;
 
-use config_core::{Diagnostics, Environment, Input};
+use config_core::{ConfigInput, Diagnostics, Environment};
 
-pub use checked::{ConfigFile, Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
-pub use file::{File, keys};
+pub use checked::{ConfigFileText, GOOD_SECRET, ReplicaSettings, RunnerConfig, RunnerFlags};
+pub use file::{RunnerConfigFile, keys};
 pub use reread::{ReadAgain, StartConfig};
 use resolver::Resolver;
 pub use resolver::services_at;
@@ -23,16 +23,16 @@ impl RunnerConfig {
     /// # Errors
     /// Every mistake at once.
     pub fn parse(
-        file: Option<ConfigFile<'_>>,
-        flags: &Flags,
+        file: Option<ConfigFileText<'_>>,
+        flags: &RunnerFlags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         let file = match file {
             Some((name, text, base)) => {
-                let input = Input::toml(name, text, environment).base(base);
-                input.decode(File::read)?.value
+                let input = ConfigInput::toml(name, text, environment).base(base);
+                input.decode(RunnerConfigFile::read)?.value
             }
-            None => File::default(),
+            None => RunnerConfigFile::default(),
         };
         Self::from_file(file, flags, environment)
     }
@@ -42,8 +42,8 @@ impl RunnerConfig {
     /// # Errors
     /// Every mistake of the flags and the environment at once.
     pub fn from_file(
-        file: File,
-        flags: &Flags,
+        file: RunnerConfigFile,
+        flags: &RunnerFlags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         Resolver::new(file, flags, environment).resolve(environment)

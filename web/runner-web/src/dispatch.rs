@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::{HttpResponse, web};
 use edge_web::{ApiJson, Problem};
-use runner_actors::messages::Dispatch;
+use runner_actors::messages::DispatchWorkflow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -39,14 +39,15 @@ pub(crate) struct DispatchRequest {
 
 /// The run that was started.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Dispatched {
+#[schema(as = Dispatched)]
+pub(crate) struct DispatchResponse {
     /// Its id.
     pub run: String,
 }
 
 /// Starts a workflow. Only where an API token is configured: whoever may start runs must be known.
 #[utoipa::path(post, path = "/runs/dispatch", tag = "runs", request_body = DispatchRequest,
-    responses((status = 202, body = Dispatched, description = "Stored; the run starts"), (status = 400, description = "Not such a request"),
+    responses((status = 202, body = DispatchResponse, description = "Stored; the run starts"), (status = 400, description = "Not such a request"),
         (status = 401, description = "The token is missing or wrong"), (status = 403, description = "No API token is configured"), (status = 404, description = "The repository, branch or workflow is not known"), (status = 422, description = "The workflow takes no `workflow_dispatch`, or other inputs"), (status = 503, description = "The store takes no writes")))]
 pub(crate) async fn dispatch(
     state: web::Data<RunnerState>,
@@ -64,7 +65,7 @@ pub(crate) async fn dispatch(
             request.inputs.len()
         )));
     }
-    let request = Dispatch {
+    let request = DispatchWorkflow {
         repository: request.repository,
         branch: request.branch,
         workflow: request.workflow,
@@ -81,5 +82,5 @@ pub(crate) async fn dispatch(
     let run = stored
         .map_err(|error| of_store(&error))?
         .map_err(|refused| of_dispatch(&refused))?;
-    Ok(HttpResponse::Accepted().json(Dispatched { run }))
+    Ok(HttpResponse::Accepted().json(DispatchResponse { run }))
 }

@@ -4,16 +4,16 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::Problem;
-use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
+use runner_actors::messages::{CancelRun, FromStep, RepeatError, RepeatRun};
 use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};
 use supervision::ActorTree;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::dispatch::Dispatched;
+use crate::dispatch::DispatchResponse;
 use crate::file_chunks::{FileChunks, stream_file};
 use crate::kept_files::kept;
-use crate::page::{self, RunLog, RunPage};
+use crate::page::{self, RunLogLines, RunPage};
 use crate::problems::{find, of_ask, of_store};
 use crate::state::RunnerState;
 
@@ -50,7 +50,7 @@ async fn run_page(
     let view = view.clone();
     let made = tokio::task::spawn_blocking(move || {
         view.logs().fetch(&record.id)?;
-        let log = RunLog::read(&view.logs().path(&record.id))?;
+        let log = RunLogLines::read(&view.logs().path(&record.id))?;
         let artifacts = view.artifacts(&record.id)?;
         let page = RunPage {
             run: &record,
@@ -132,7 +132,7 @@ pub(crate) struct RerunQuery {
 
 /// Runs an ended run again: a new run of the same event and number, one attempt later.
 #[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id"), RerunQuery),
-    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run, or no such job"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step")))]
+    responses((status = 202, body = DispatchResponse, description = "Stored; the new run starts"), (status = 404, description = "No such run, or no such job"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step")))]
 pub(crate) async fn rerun(
     request: HttpRequest,
     state: State,
@@ -162,21 +162,21 @@ pub(crate) async fn rerun(
     let stored = stored.map_err(|error| of_ask(&error))?;
     let run = match stored.map_err(|error| of_store(&error))? {
         Ok(run) => run,
-        Err(error @ (NotRepeated::Unknown | NotRepeated::UnknownJob(..))) => {
+        Err(error @ (RepeatError::Unknown | RepeatError::UnknownJob(..))) => {
             return Err(Problem::not_found(error.to_string()));
         }
         Err(
-            error @ (NotRepeated::Runs(_)
-            | NotRepeated::NothingFailed(_)
-            | NotRepeated::NotNewest(_)
-            | NotRepeated::NoSnapshot(_)
-            | NotRepeated::NoPlan(_)),
+            error @ (RepeatError::Runs(_)
+            | RepeatError::NothingFailed(_)
+            | RepeatError::NotNewest(_)
+            | RepeatError::NoSnapshot(_)
+            | RepeatError::NoPlan(_)),
         ) => return Err(Problem::conflict(error.to_string())),
     };
     if wants_page(&request) {
         return Ok(to_run(&run));
     }
-    Ok(HttpResponse::Accepted().json(Dispatched { run }))
+    Ok(HttpResponse::Accepted().json(DispatchResponse { run }))
 }
 
 /// Leads a browser that sent a form to a run's page.
@@ -242,7 +242,7 @@ pub(crate) struct RunnerHealth {
 #[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth, description = "It answers: how it is")))]
 pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpResponse {
     let store = state.view.store_health().state;
-    let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));
+    let reason = (store != store::StoreState::Ready).then(|| format!("the store is {store}"));
     let no_vms = || state.view.vm_hosts().away_notices();
     let no_objects = || {
         let trouble = state.view.objects_trouble();

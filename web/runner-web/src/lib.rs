@@ -39,5 +39,5 @@ mod tests_api;
 mod vm_hosts;
 
 pub use api::{openapi, routes};
-pub use server::{RunnerServer, ServerOptions, ServingServices};
+pub use server::{RunnerServer, RunnerServerOptions, ServingServices};
 pub use standby::StandbyRunner;

@@ -2,26 +2,26 @@
 
 use edge_web::Problem;
 use edge_web::replica::is_for_shared_intake;
-use runner_actors::{NotAccepted, RunRecord, RunnerView};
+use runner_actors::{IntakeError, RunRecord, RunnerView};
 use store::StoreError;
 use supervision::AskError;
 
 /// A delivery that was not stored, or nobody knows.
-pub(crate) fn of_intake(error: &NotAccepted) -> Problem {
+pub(crate) fn of_intake(error: &IntakeError) -> Problem {
     match error {
-        NotAccepted::Store(error) => of_store(error),
-        NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
-        NotAccepted::OtherRepository(_) => Problem::bad_request(error.to_string()),
+        IntakeError::Store(error) => of_store(error),
+        IntakeError::Late(_) => Problem::gateway_timeout(error.to_string()),
+        IntakeError::OtherRepository(_) => Problem::bad_request(error.to_string()),
     }
 }
 
 /// Whether the intake that processes share may take a delivery for which this process has no answer
 /// but this.
-pub(crate) fn is_for_others(error: &NotAccepted) -> bool {
+pub(crate) fn is_for_others(error: &IntakeError) -> bool {
     match error {
-        NotAccepted::Store(error) => is_for_shared_intake(error),
-        NotAccepted::Late(_) => true,
-        NotAccepted::OtherRepository(_) => false,
+        IntakeError::Store(error) => is_for_shared_intake(error),
+        IntakeError::Late(_) => true,
+        IntakeError::OtherRepository(_) => false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::Problem;
-use runner_actors::messages::{NotReviewed, ReviewRun};
-use runner_core::protection::Verdict;
+use runner_actors::messages::{ReviewError, ReviewRun};
+use runner_core::protection::ProtectionVerdict;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -35,9 +35,10 @@ pub(crate) struct ReviewRequest {
 
 /// What was taken.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Reviewed {
+#[schema(as = Reviewed)]
+pub(crate) struct ReviewResponse {
     /// What was said.
-    pub verdict: Verdict,
+    pub verdict: ProtectionVerdict,
     /// Of which environments; none: of the run as a whole, a pull request from a fork.
     pub environments: Vec<String>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Reviewed {
 /// Approves what a run waits for: a pull request from a fork, or environments. Only where an API
 /// token is configured: whoever may approve must be known.
 #[utoipa::path(post, path = "/runs/{id}/approve", tag = "runs", params(("id" = String, Path, description = "The run's id")), request_body(content = ReviewRequest, description = "May be left out"),
-    responses((status = 202, body = Reviewed, description = "Stored; the run goes on when nothing else keeps it"), (status = 400, description = "Not such a request"), (status = 401, description = "The token is missing or wrong"),
+    responses((status = 202, body = ReviewResponse, description = "Stored; the run goes on when nothing else keeps it"), (status = 400, description = "Not such a request"), (status = 401, description = "The token is missing or wrong"),
         (status = 403, description = "No API token is configured"), (status = 404, description = "No such run"), (status = 409, description = "It waits for no approval, or for none of this environment")))]
 pub(crate) async fn approve(
     request: HttpRequest,
@@ -53,13 +54,13 @@ pub(crate) async fn approve(
     id: web::Path<String>,
     body: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
-    review(&request, &state, &id, &body, Verdict::Approved).await
+    review(&request, &state, &id, &body, ProtectionVerdict::Approved).await
 }
 
 /// Rejects what a run waits for: jobs of the environments fail, a pull request from a fork is not
 /// run.
 #[utoipa::path(post, path = "/runs/{id}/reject", tag = "runs", params(("id" = String, Path, description = "The run's id")), request_body(content = ReviewRequest, description = "May be left out"),
-    responses((status = 202, body = Reviewed, description = "Stored"), (status = 400, description = "Not such a request"), (status = 401, description = "The token is missing or wrong"),
+    responses((status = 202, body = ReviewResponse, description = "Stored"), (status = 400, description = "Not such a request"), (status = 401, description = "The token is missing or wrong"),
         (status = 403, description = "No API token is configured"), (status = 404, description = "No such run"), (status = 409, description = "It waits for no approval, or for none of this environment")))]
 pub(crate) async fn reject(
     request: HttpRequest,
@@ -67,7 +68,7 @@ pub(crate) async fn reject(
     id: web::Path<String>,
     body: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
-    review(&request, &state, &id, &body, Verdict::Rejected).await
+    review(&request, &state, &id, &body, ProtectionVerdict::Rejected).await
 }
 
 async fn review(
@@ -75,7 +76,7 @@ async fn review(
     state: &RunnerState,
     id: &str,
     body: &[u8],
-    verdict: Verdict,
+    verdict: ProtectionVerdict,
 ) -> Result<HttpResponse, Problem> {
     if !state.has_token {
         return Err(Problem::forbidden(
@@ -99,15 +100,15 @@ async fn review(
     let stored = stored.map_err(|error| of_ask(&error))?;
     let environments = match stored.map_err(|error| of_store(&error))? {
         Ok(environments) => environments,
-        Err(error @ NotReviewed::Unknown) => return Err(Problem::not_found(error.to_string())),
-        Err(error @ (NotReviewed::NotWaiting | NotReviewed::Environment(_))) => {
+        Err(error @ ReviewError::Unknown) => return Err(Problem::not_found(error.to_string())),
+        Err(error @ (ReviewError::NotWaiting | ReviewError::Environment(_))) => {
             return Err(Problem::conflict(error.to_string()));
         }
     };
     if is_form {
         return Ok(to_run(id));
     }
-    Ok(HttpResponse::Accepted().json(Reviewed {
+    Ok(HttpResponse::Accepted().json(ReviewResponse {
         verdict,
         environments,
     }))

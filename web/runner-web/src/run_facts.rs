@@ -3,7 +3,7 @@
 
 use actix_web::{HttpResponse, web};
 use edge_web::Problem;
-use runner_actors::messages::NotDispatched;
+use runner_actors::messages::DispatchFailure;
 use runner_actors::{JobGraph, RunRecord, StartableWorkflows};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -78,12 +78,12 @@ pub(crate) async fn workflows(
 }
 
 /// Why nothing can be started.
-pub(crate) fn of_dispatch(refused: &NotDispatched) -> Problem {
+pub(crate) fn of_dispatch(refused: &DispatchFailure) -> Problem {
     match refused {
-        NotDispatched::Unreachable(_) => Problem::unavailable(refused.to_string(), 30),
-        NotDispatched::Repository | NotDispatched::Branch | NotDispatched::Workflow(_) => {
+        DispatchFailure::Unreachable(_) => Problem::unavailable(refused.to_string(), 30),
+        DispatchFailure::Repository | DispatchFailure::Branch | DispatchFailure::Workflow(_) => {
             Problem::not_found(refused.to_string())
         }
-        NotDispatched::Inputs(_) => Problem::unprocessable(refused.to_string(), Vec::new()),
+        DispatchFailure::Inputs(_) => Problem::unprocessable(refused.to_string(), Vec::new()),
     }
 }

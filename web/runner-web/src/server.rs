@@ -11,7 +11,7 @@ use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
-    APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics,
+    APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, HealthChecks, Metrics,
     PreparedServer, ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
@@ -32,7 +32,7 @@ use crate::state::RunnerState;
 
 /// How a runner faces its callers.
 #[derive(Debug, Clone)]
-pub struct ServerOptions {
+pub struct RunnerServerOptions {
     /// Secrets that webhooks are signed with.
     pub secrets: SecretBook,
     /// Limits of a webhook's body.
@@ -51,8 +51,8 @@ pub struct RunnerServer {
     root: Root,
     state: web::Data<RunnerState>,
     metrics: Metrics,
-    health: Health,
-    options: ServerOptions,
+    health: HealthChecks,
+    options: RunnerServerOptions,
     job_services: JobServices,
     services_listener: Option<TcpListener>,
     replica: Option<(SharedStore, RoleControl)>,
@@ -64,7 +64,7 @@ impl RunnerServer {
     #[must_use]
     pub fn start_leading(
         service: RunnerService,
-        options: ServerOptions,
+        options: RunnerServerOptions,
         (shared, control): (&SharedStore, &RoleControl),
     ) -> Self {
         let follower = shared_intake::supervisor(shared, &service.intake);
@@ -77,7 +77,7 @@ impl RunnerServer {
     /// The supervisors, and the server once they are started.
     pub fn prepare(
         service: RunnerService,
-        options: ServerOptions,
+        options: RunnerServerOptions,
     ) -> PreparedServer<impl FnOnce(Root) -> Self> {
         let RunnerService {
             supervisor,
@@ -96,15 +96,15 @@ impl RunnerServer {
     fn new(
         root: Root,
         ((coordinator, hand_over, settings), intake, view, job_services): ServedActors,
-        options: ServerOptions,
+        options: RunnerServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
         metrics.register(RunnerMetrics(view.clone()));
         let store = view.clone();
-        let health = Health::new()
+        let health = HealthChecks::new()
             .check("coordinator", coordinator.condition())
             .check("store", move || match store.store_health().state {
-                store::State::Ready => Ok(()),
+                store::StoreState::Ready => Ok(()),
                 state => Err(state.to_string()),
             });
         Self {

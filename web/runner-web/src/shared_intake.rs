@@ -5,11 +5,11 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use bytes::Bytes;
-use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
+use cluster_actors::replica::{DeliveryDecider, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use forge_core::Delivery;
 use futures_util::future::{LocalBoxFuture, ready};
-use runner_actors::{DeliveryResult, NewDelivery, NotAccepted, RunnerIntake};
+use runner_actors::{DeliveryResult, IntakeError, NewDelivery, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
@@ -37,7 +37,7 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &RunnerIntake) -> Supervi
 
 struct RunnerDecisions(RunnerIntake);
 
-impl Decide for RunnerDecisions {
+impl DeliveryDecider for RunnerDecisions {
     fn decide(
         &self,
         delivery: Delivery,
@@ -69,7 +69,7 @@ fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
 }
 
 /// Asked again, a delivery is known by the first time, whose outcome was lost.
-fn decision_of(accepted: Result<DeliveryResult, NotAccepted>, again: bool) -> IntakeDecision {
+fn decision_of(accepted: Result<DeliveryResult, IntakeError>, again: bool) -> IntakeDecision {
     let decision = match accepted {
         Ok(DeliveryResult::Run(run)) => Decision {
             run: Some(run),
@@ -85,7 +85,7 @@ fn decision_of(accepted: Result<DeliveryResult, NotAccepted>, again: bool) -> In
             ..Decision::default()
         },
         Ok(DeliveryResult::Full) => return IntakeDecision::NotNow,
-        Err(error @ NotAccepted::OtherRepository(_)) => Decision {
+        Err(error @ IntakeError::OtherRepository(_)) => Decision {
             ignored: Some(error.to_string()),
             ..Decision::default()
         },

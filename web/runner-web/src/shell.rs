@@ -13,7 +13,7 @@ use actix_ws::{MessageStream, Session};
 use edge_web::relay::{PassOptions, pass_frames};
 use edge_web::{ConcurrencyLimit, Problem};
 use http_clients::vmm::{TerminalEvent, TerminalSize, VmmError};
-use runner_actors::{KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest};
+use runner_actors::{KeptVmView, KeptVms, OpenShell, ShellOpenError, ShellRequest};
 use serde::Deserialize;
 use tokio::sync::watch;
 use utoipa::IntoParams;
@@ -190,19 +190,19 @@ pub(crate) fn identify_caller(
     Ok(format!("{name}{from}"))
 }
 
-fn of_shell(error: &NotOpened) -> Problem {
+fn of_shell(error: &ShellOpenError) -> Problem {
     let detail = error.to_string();
     match error {
-        NotOpened::NoRun(_) | NotOpened::NoVm { .. } => Problem::not_found(detail),
-        NotOpened::Which(_) | NotOpened::NoSnapshot { .. } | NotOpened::InUse(_) => {
+        ShellOpenError::NoRun(_) | ShellOpenError::NoVm { .. } => Problem::not_found(detail),
+        ShellOpenError::Which(_) | ShellOpenError::NoSnapshot { .. } | ShellOpenError::InUse(_) => {
             Problem::conflict(detail)
         }
-        NotOpened::Vmm(VmmError::NotFound(_)) => {
+        ShellOpenError::Vmm(VmmError::NotFound(_)) => {
             Problem::conflict(format!("the kept VM is gone: {detail}"))
         }
-        NotOpened::Vmm(VmmError::Full { .. }) => Problem::unavailable(detail, 5),
-        NotOpened::Vmm(VmmError::Isolation(_)) => Problem::conflict(detail),
-        NotOpened::Vmm(_) => Problem::new(StatusCode::BAD_GATEWAY, detail),
+        ShellOpenError::Vmm(VmmError::Full { .. }) => Problem::unavailable(detail, 5),
+        ShellOpenError::Vmm(VmmError::Isolation(_)) => Problem::conflict(detail),
+        ShellOpenError::Vmm(_) => Problem::new(StatusCode::BAD_GATEWAY, detail),
     }
 }
 

@@ -21,7 +21,7 @@ use store::SharedStore;
 use tokio::sync::mpsc;
 
 use crate::deliveries::{ignored, new_delivery};
-use crate::server::ServerOptions;
+use crate::server::RunnerServerOptions;
 use crate::shared_intake::taken_in;
 
 /// A standby that is started but does not listen yet.
@@ -29,7 +29,7 @@ pub struct StandbyRunner {
     parts: StandbyParts,
     shared: SharedStore,
     control: RoleControl,
-    options: ServerOptions,
+    options: RunnerServerOptions,
 }
 
 impl StandbyRunner {
@@ -39,7 +39,7 @@ impl StandbyRunner {
         shared: &SharedStore,
         control: &RoleControl,
         taken: mpsc::UnboundedSender<AcquiredStore>,
-        options: ServerOptions,
+        options: RunnerServerOptions,
     ) -> Self {
         Self {
             parts: StandbyParts::start(shared, control, taken),

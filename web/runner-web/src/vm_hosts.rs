@@ -13,7 +13,8 @@ type State = web::Data<RunnerState>;
 
 /// A host that is drained.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Drained {
+#[schema(as = Drained)]
+pub(crate) struct DrainResponse {
     /// The host now.
     #[serde(flatten)]
     host: VmHostView,
@@ -61,7 +62,7 @@ pub(crate) async fn uncordon(
 /// which a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
 /// configured.
 #[utoipa::path(post, path = "/vm-hosts/{name}/drain", operation_id = "drain_vm_host", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
-    responses((status = 200, body = Drained, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
+    responses((status = 200, body = DrainResponse, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
 pub(crate) async fn drain(
     state: State,
     request: HttpRequest,
@@ -72,7 +73,7 @@ pub(crate) async fn drain(
     host_stored(hosts.cordon(index, &by).await)?;
     let shells = state.view.kept().release_host(&name, &by).await;
     let host = hosts.show(index);
-    Ok(HttpResponse::Ok().json(Drained { host, shells }))
+    Ok(HttpResponse::Ok().json(DrainResponse { host, shells }))
 }
 
 fn find_host<'a>(

@@ -15,7 +15,7 @@ use store::{DirectoryLock, LocalState, LocalStateKind, LockError};
 
 pub use crate::config_token::{ConfigurationToken, configuration_token, private_token, token_file};
 pub use crate::object_places::{open_backups, open_snapshots, snapshot_mode};
-use crate::server::ServerOptions;
+use crate::server::SearchServerOptions;
 pub use crate::source_check::check_sources;
 
 /// The longest a search may take, waiting included.
@@ -29,7 +29,7 @@ const STATE_FOLDER: &str = "state";
 
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum BootError {
+pub enum SearchBootError {
     /// The role file has mistakes.
     #[error("{0}")]
     Roles(Diagnostics),
@@ -79,14 +79,14 @@ pub fn read_configuration(
     path: &Path,
     environment: &Environment,
     folder: &Path,
-) -> Result<(ConfigPublisher, RoleFileOrigin), BootError> {
+) -> Result<(ConfigPublisher, RoleFileOrigin), SearchBootError> {
     let mut origin = RoleFileOrigin::Existing;
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             origin = RoleFileOrigin::Created;
             write_default(path, folder)?
         }
-        read => read.map_err(|source| BootError::File {
+        read => read.map_err(|source| SearchBootError::File {
             what: "read",
             path: path.to_owned(),
             source,
@@ -96,7 +96,7 @@ pub fn read_configuration(
         path: path.to_owned(),
         environment: environment.clone(),
     };
-    let document = place.parse(&text).map_err(BootError::Roles)?;
+    let document = place.parse(&text).map_err(SearchBootError::Roles)?;
     let mut key = [0; 32];
     for half in key.chunks_exact_mut(16) {
         half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
@@ -104,7 +104,7 @@ pub fn read_configuration(
     Ok((ConfigPublisher::new(place, document, key), origin))
 }
 
-fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, BootError> {
+fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, SearchBootError> {
     let text = role::default_role_file(folder).into_bytes();
     write_role_file(path, &text)?;
     Ok(text)
@@ -114,9 +114,9 @@ fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, BootError> {
 ///
 /// # Errors
 /// It cannot be written; a former one is as it was.
-pub fn write_role_file(path: &Path, text: &[u8]) -> Result<(), BootError> {
+pub fn write_role_file(path: &Path, text: &[u8]) -> Result<(), SearchBootError> {
     let failed = |what| {
-        move |source| BootError::File {
+        move |source| SearchBootError::File {
             what,
             path: path.to_owned(),
             source,
@@ -151,9 +151,12 @@ pub fn search_settings(settings: &ServerSettings, roles: RoleFile) -> SearchSett
 ///
 /// # Errors
 /// The folder cannot be made, or another process uses it; the error names that process.
-pub fn lock_data(settings: &ServerSettings, program: &str) -> Result<DirectoryLock, BootError> {
+pub fn lock_data(
+    settings: &ServerSettings,
+    program: &str,
+) -> Result<DirectoryLock, SearchBootError> {
     let path = &settings.data_path.value;
-    let failed = |source| BootError::File {
+    let failed = |source| SearchBootError::File {
         what: "create the data folder",
         path: path.clone(),
         source,
@@ -164,8 +167,8 @@ pub fn lock_data(settings: &ServerSettings, program: &str) -> Result<DirectoryLo
 
 /// How the server faces its callers.
 #[must_use]
-pub fn server_options(settings: &ServerSettings) -> ServerOptions {
-    ServerOptions {
+pub fn server_options(settings: &ServerSettings) -> SearchServerOptions {
+    SearchServerOptions {
         token: settings
             .api_token
             .as_ref()
@@ -175,7 +178,7 @@ pub fn server_options(settings: &ServerSettings) -> ServerOptions {
             .collect(),
         cache_bytes: settings.cache_size.value.bytes(),
         ws_upstream: settings.ws_upstream.as_ref().map(|one| one.value.clone()),
-        ..ServerOptions::default()
+        ..SearchServerOptions::default()
     }
 }
 
@@ -203,9 +206,9 @@ pub fn storage_kind(settings: &ServerSettings) -> LocalStateKind {
 pub fn open_state(
     settings: &ServerSettings,
     program: &str,
-) -> Result<Arc<dyn LocalState>, BootError> {
+) -> Result<Arc<dyn LocalState>, SearchBootError> {
     let path = state_folder(settings);
-    std::fs::create_dir_all(&path).map_err(|source| BootError::File {
+    std::fs::create_dir_all(&path).map_err(|source| SearchBootError::File {
         what: "create the folder",
         path: path.clone(),
         source,
@@ -217,8 +220,8 @@ pub fn open_state(
 ///
 /// # Errors
 /// The name has no address.
-pub fn socket_address(listen: &ListenAddress) -> Result<SocketAddr, BootError> {
-    let failed = |reason: String| BootError::Address {
+pub fn socket_address(listen: &ListenAddress) -> Result<SocketAddr, SearchBootError> {
+    let failed = |reason: String| SearchBootError::Address {
         address: listen.to_string(),
         reason,
     };

@@ -3,7 +3,7 @@
 use edge_web::{FieldError, Problem};
 use search_actors::chat::{ChatParams, SummaryParams, SummarySource};
 use search_core::conversation::Speaker;
-use search_core::passages::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, Turn, TurnRole};
+use search_core::passages::{ChatTurn, DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, TurnRole};
 use serde::Deserialize;
 use serde_json::Number;
 use utoipa::ToSchema;
@@ -54,7 +54,7 @@ impl ChatBody {
         let turns = match (self.message, self.messages) {
             (Some(message), None) => {
                 text("message", &message, MAX_MESSAGE_BYTES, &mut errors);
-                vec![Turn {
+                vec![ChatTurn {
                     role: TurnRole::User,
                     text: message,
                 }]
@@ -84,7 +84,7 @@ impl ChatBody {
     }
 }
 
-fn turns(messages: Vec<ChatMessage>, errors: &mut Vec<FieldError>) -> Vec<Turn> {
+fn turns(messages: Vec<ChatMessage>, errors: &mut Vec<FieldError>) -> Vec<ChatTurn> {
     if messages.len() > MAX_BROUGHT {
         let detail = format!(
             "{} messages are too many; at most {MAX_BROUGHT} are taken",
@@ -111,7 +111,7 @@ fn turns(messages: Vec<ChatMessage>, errors: &mut Vec<FieldError>) -> Vec<Turn> 
                 continue;
             }
         };
-        turns.push(Turn {
+        turns.push(ChatTurn {
             role,
             text: message.content,
         });

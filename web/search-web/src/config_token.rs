@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use search_core::role::ServerSettings;
 
-use crate::boot::BootError;
+use crate::boot::SearchBootError;
 
 /// The file in the data folder.
 const FILE: &str = "configuration-token";
@@ -43,12 +43,12 @@ impl std::fmt::Debug for ConfigurationToken {
 /// The file cannot be read or written.
 pub fn configuration_token(
     settings: &ServerSettings,
-) -> Result<Option<ConfigurationToken>, BootError> {
+) -> Result<Option<ConfigurationToken>, SearchBootError> {
     if settings.api_token.is_some() {
         return Ok(None);
     }
     let path = token_file(&settings.data_path.value);
-    let (token, is_new) = private_token(&path).map_err(|source| BootError::File {
+    let (token, is_new) = private_token(&path).map_err(|source| SearchBootError::File {
         what: "read or write",
         path: path.clone(),
         source,

@@ -39,6 +39,6 @@ pub use front::FrontDoor;
 pub use metrics::SearchMetrics;
 pub use runs::{RunFeed, RunGuards, RunNews};
 pub use search_actors::chat::ChatLimits;
-pub use server::{SearchServer, ServerOptions};
+pub use server::{SearchServer, SearchServerOptions};
 pub use state::SearchState;
 pub use wire::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SKIP, SearchBody};

@@ -9,7 +9,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ApiJson, Problem};
 use search_actors::messages::{ReadDocument, Search};
 use search_engine::answering::DocumentRequest;
-use search_sources_core::mcp::server::{Call, Reply, Routing, ServerMessage, ToolCall, receive};
+use search_sources_core::mcp::server::{
+    McpReply, PendingToolCall, RoutingHeaders, ServerMessage, ToolCall, receive,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -51,7 +53,7 @@ pub(crate) async fn mcp(
             .get(name)
             .and_then(|value| value.to_str().ok())
     };
-    let routing = Routing {
+    let routing = RoutingHeaders {
         version: text("mcp-protocol-version"),
         method: text("mcp-method"),
         name: text("mcp-name"),
@@ -63,7 +65,7 @@ pub(crate) async fn mcp(
     })
 }
 
-async fn handle_call(state: &SearchState, call: Call) -> Reply {
+async fn handle_call(state: &SearchState, call: PendingToolCall) -> McpReply {
     let outcome = run(state, &call.tool).await;
     call.reply(outcome.map_err(|problem| problem_text(&problem)))
 }
@@ -139,7 +141,7 @@ fn accepts_json(headers: &HeaderMap) -> bool {
         })
 }
 
-fn written(reply: &Reply) -> HttpResponse {
+fn written(reply: &McpReply) -> HttpResponse {
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
     HttpResponse::build(status)
         .insert_header(ContentType::json())

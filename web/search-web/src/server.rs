@@ -9,7 +9,7 @@ use std::time::Instant;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, Routes,
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, HealthChecks, Metrics, PreparedServer, Routes,
     SIGN_IN_STYLE, ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
@@ -19,7 +19,7 @@ use search_actors::{
     SearchSettings, SearchTree, config_manager,
 };
 use store::LocalState;
-use store::local::Memory;
+use store::local::LocalMemory;
 use supervision::{ActorTree, ChildRef, Root, RootHandle, SupervisorSpec};
 use url::Url;
 
@@ -35,7 +35,7 @@ use crate::ws::WsGate;
 
 /// How a search server faces its callers.
 #[derive(Debug, Clone, Default)]
-pub struct ServerOptions {
+pub struct SearchServerOptions {
     /// The token callers have to send; none on loopback.
     pub token: Option<String>,
     /// The token that changes of the configuration need where `token` is absent; without either
@@ -74,8 +74,8 @@ pub struct SearchServer {
     chat: web::Data<ChatState>,
     config: web::Data<Option<ConfigState>>,
     metrics: Metrics,
-    health: Health,
-    options: ServerOptions,
+    health: HealthChecks,
+    options: SearchServerOptions,
     sign_in: Option<SignIn>,
 }
 
@@ -83,7 +83,7 @@ impl SearchServer {
     /// The supervisors, and the server once they are started.
     pub fn prepare(
         settings: &SearchSettings,
-        options: ServerOptions,
+        options: SearchServerOptions,
     ) -> PreparedServer<impl FnOnce(Root) -> Self + use<>> {
         let tree = SearchTree::with_snapshots(
             settings,
@@ -118,7 +118,7 @@ impl SearchServer {
         });
         let threads = tree.threads;
         let registry = state.registry.clone();
-        let health = Health::new()
+        let health = HealthChecks::new()
             .check("search service", tree.search.condition())
             .check("source indexers", move || registry.now().check_indexers());
         PreparedServer::new(parts, move |root| Self {
@@ -188,7 +188,7 @@ impl SearchServer {
     }
 }
 
-fn writers(options: &ServerOptions, sign_in: Option<&SignIn>) -> Writers {
+fn writers(options: &SearchServerOptions, sign_in: Option<&SignIn>) -> Writers {
     let holders = options
         .configuration_token
         .as_deref()
@@ -204,10 +204,10 @@ fn writers(options: &ServerOptions, sign_in: Option<&SignIn>) -> Writers {
 fn chats(
     registry: RoleRegistry,
     search: ChildRef<SearchService>,
-    options: &ServerOptions,
+    options: &SearchServerOptions,
 ) -> (SupervisorSpec, ChatState) {
     let state = options.state.clone();
-    let state = state.unwrap_or_else(|| Arc::new(Memory::default()));
+    let state = state.unwrap_or_else(|| Arc::new(LocalMemory::default()));
     let conversations = Conversations::new(Arc::clone(&state));
     let parts = ChatParts {
         registry,
@@ -225,7 +225,7 @@ fn chats(
 
 fn edge_config(
     listener: &TcpListener,
-    options: &ServerOptions,
+    options: &SearchServerOptions,
     sign_in: Option<SignIn>,
     metrics: &Metrics,
 ) -> io::Result<EdgeConfig> {
@@ -247,7 +247,7 @@ fn edge_config(
 }
 
 /// How browsers get a session: by the token of the door, or by that of this server alone.
-fn sign_in(options: &ServerOptions) -> Option<SignIn> {
+fn sign_in(options: &SearchServerOptions) -> Option<SignIn> {
     if let Some(front) = &options.front {
         return Some(front.sign_in.clone());
     }

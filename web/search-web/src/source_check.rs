@@ -8,7 +8,7 @@ use config_core::{
 };
 use search_actors::source_git;
 use search_core::role::{
-    Community, FolderOrUrl, Haystack, Mcp, RoleDocument, RoleFile, Source, Tasks,
+    CommunitySite, FolderOrUrl, Haystack, Mcp, RoleDocument, RoleFile, Source, Tasks,
 };
 use search_engine::devdocs::DevDocs;
 use search_engine::revision::{Revision, RevisionError};
@@ -81,7 +81,9 @@ fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {
         return opened.map(drop).map_err(|error| error.to_string());
     }
     match &haystack.source {
-        Source::CommunityDocs(Community::DevDocs(FolderOrUrl::Folder(folder))) => dev_docs(folder),
+        Source::CommunityDocs(CommunitySite::DevDocs(FolderOrUrl::Folder(folder))) => {
+            dev_docs(folder)
+        }
         Source::TaskTracker { tasks, .. } => match tasks {
             Tasks::TodoTxt(path) => file(tasks::todo_txt(path)),
             Tasks::Beads(path) => file(tasks::beads(path)),

@@ -26,7 +26,7 @@ use crate::config::ConfigState;
 use crate::state::SearchState;
 use crate::ws_limits::{MESSAGE_BYTES, WRITE_TIMEOUT};
 use crate::ws_upstream;
-use crate::ws_work::{ConnectionWork, ServerMessage, error};
+use crate::ws_work::{ConnectionWork, WebSocketMessage, error};
 
 /// The subprotocol: what a page names beside the one that carries its token (`bearer.…`), so that
 /// the answer has one to name.
@@ -176,7 +176,7 @@ impl Connection {
     async fn take(
         &mut self,
         message: AggregatedMessage,
-    ) -> Result<Option<ServerMessage>, Disconnected> {
+    ) -> Result<Option<WebSocketMessage>, Disconnected> {
         Ok(match message {
             AggregatedMessage::Text(text) => self.work.handle_message(text.as_bytes()),
             AggregatedMessage::Binary(_) => {
@@ -191,7 +191,7 @@ impl Connection {
         })
     }
 
-    async fn send(&mut self, news: &ServerMessage) -> Result<(), Disconnected> {
+    async fn send(&mut self, news: &WebSocketMessage) -> Result<(), Disconnected> {
         in_time(self.session.text(news.to_string())).await
     }
 }

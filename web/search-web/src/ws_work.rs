@@ -23,10 +23,10 @@ use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
 
 /// A message for the client.
-pub(crate) type ServerMessage = Value;
+pub(crate) type WebSocketMessage = Value;
 
 /// A problem as a message.
-pub(crate) fn error(id: &Value, problem: &Problem) -> ServerMessage {
+pub(crate) fn error(id: &Value, problem: &Problem) -> WebSocketMessage {
     json!({"type": "error", "id": id, "problem": crate::chat::problem_json(problem)})
 }
 
@@ -89,7 +89,7 @@ impl ConnectionWork {
     }
 
     /// Begins what a message orders; what can be said at once comes back.
-    pub(crate) fn handle_message(&mut self, text: &[u8]) -> Option<ServerMessage> {
+    pub(crate) fn handle_message(&mut self, text: &[u8]) -> Option<WebSocketMessage> {
         let message = match serde_json::from_slice::<Message>(text) {
             Ok(message) => message,
             Err(fault) => {
@@ -153,7 +153,7 @@ impl ConnectionWork {
         id: &Value,
         rest: &Map<String, Value>,
         on: bool,
-    ) -> Result<ServerMessage, Problem> {
+    ) -> Result<WebSocketMessage, Problem> {
         let topic = rest.get("topic").and_then(Value::as_str);
         match topic {
             // The first news comes with the next look.
@@ -194,12 +194,12 @@ impl ConnectionWork {
     }
 
     /// What has changed of that to which the client subscribed; one thing at a time.
-    pub(crate) fn news(&mut self) -> Option<ServerMessage> {
+    pub(crate) fn news(&mut self) -> Option<WebSocketMessage> {
         let news = self.config_news().or_else(|| self.index_news());
         news.or_else(|| self.run_news())
     }
 
-    fn run_news(&mut self) -> Option<ServerMessage> {
+    fn run_news(&mut self) -> Option<WebSocketMessage> {
         if self.runs.take_if(|runs| !runs.is_open()).is_some() {
             let problem =
                 Problem::unauthorized("the token of the subscription to runs was replaced");
@@ -209,7 +209,7 @@ impl ConnectionWork {
         Some(json!({"type": "runs", "runs": runs}))
     }
 
-    fn config_news(&mut self) -> Option<ServerMessage> {
+    fn config_news(&mut self) -> Option<WebSocketMessage> {
         let reported = self.reported_config.as_mut()?;
         let config = self.config.as_ref().as_ref()?;
         let now = serde_json::to_value(config.config.health()).unwrap_or_default();
@@ -222,7 +222,7 @@ impl ConnectionWork {
     }
 
     /// The state of all sources, if it is another than the client was told.
-    fn index_news(&mut self) -> Option<ServerMessage> {
+    fn index_news(&mut self) -> Option<WebSocketMessage> {
         let reported = self.index.as_mut()?;
         let now = serde_json::to_value(self.search.roles().health()).unwrap_or_default();
         if now == *reported {
@@ -233,7 +233,7 @@ impl ConnectionWork {
     }
 
     /// Waits for news of the search or the chat; for ever when there is neither.
-    pub(crate) async fn next(&mut self) -> ServerMessage {
+    pub(crate) async fn next(&mut self) -> WebSocketMessage {
         let (searching, chatting) = (&mut self.searching, &mut self.chatting);
         tokio::select! {
             news = search_news(searching) => news,
@@ -274,7 +274,7 @@ fn refused(refused: SubscribeError) -> Problem {
     }
 }
 
-async fn search_news(searching: &mut Option<(Value, PendingSearch)>) -> ServerMessage {
+async fn search_news(searching: &mut Option<(Value, PendingSearch)>) -> WebSocketMessage {
     let Some((id, search)) = searching else {
         return pending().await;
     };
@@ -286,7 +286,7 @@ async fn search_news(searching: &mut Option<(Value, PendingSearch)>) -> ServerMe
     news
 }
 
-async fn chat_news(chatting: &mut Option<PendingChat>) -> ServerMessage {
+async fn chat_news(chatting: &mut Option<PendingChat>) -> WebSocketMessage {
     let Some(chat) = chatting else {
         return pending().await;
     };

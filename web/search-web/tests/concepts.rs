@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use config_core::Environment;
 use search_actors::SearchSettings;
-use search_web::{SearchServer, ServerOptions};
+use search_web::{SearchServer, SearchServerOptions};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -36,9 +36,9 @@ impl Server {
             learning_rests: search_actors::LearningRests::default(),
             limits: search_actors::SearchLimits::default(),
         };
-        let mut options = ServerOptions {
+        let mut options = SearchServerOptions {
             cache_bytes: 1 << 20,
-            ..ServerOptions::default()
+            ..SearchServerOptions::default()
         };
         options.serve.workers = 1;
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has ports");

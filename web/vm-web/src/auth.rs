@@ -7,13 +7,13 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, web};
 use edge_web::Problem;
 use vm_actors::wall;
-use vm_core::token::{Scope, TokenError, TokenKey};
+use vm_core::token::{TokenError, TokenKey, TokenScope};
 
 /// A caller whose token allows reading.
-pub(crate) struct Reader(pub(crate) Caller);
+pub(crate) struct ReadCaller(pub(crate) Caller);
 
 /// A caller whose token allows giving out VMs and working in them.
-pub(crate) struct Writer(pub(crate) Caller);
+pub(crate) struct WriteCaller(pub(crate) Caller);
 
 /// What a token says of who has it.
 pub(crate) struct Caller {
@@ -34,25 +34,25 @@ impl Caller {
     }
 }
 
-impl FromRequest for Reader {
+impl FromRequest for ReadCaller {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(caller(request, Scope::Read).map(Self))
+        ready(caller(request, TokenScope::Read).map(Self))
     }
 }
 
-impl FromRequest for Writer {
+impl FromRequest for WriteCaller {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(caller(request, Scope::Write).map(Self))
+        ready(caller(request, TokenScope::Write).map(Self))
     }
 }
 
-fn caller(request: &HttpRequest, wanted: Scope) -> Result<Caller, Problem> {
+fn caller(request: &HttpRequest, wanted: TokenScope) -> Result<Caller, Problem> {
     let key = request
         .app_data::<web::Data<TokenKey>>()
         .ok_or_else(Problem::internal)?;
@@ -62,7 +62,7 @@ fn caller(request: &HttpRequest, wanted: Scope) -> Result<Caller, Problem> {
         .ok_or_else(|| Problem::unauthorized("this manager wants Authorization: Bearer <token>"))?;
     let claims = key.verify(token, wanted, wall()).map_err(refusal)?;
     Ok(Caller {
-        sees_all: claims.allows(Scope::Admin),
+        sees_all: claims.allows(TokenScope::Admin),
         subject: claims.sub,
     })
 }

@@ -28,7 +28,7 @@ use vm_engine::image::ImageStore;
 use crate::config::ManagerConfig;
 use data_directory::failed;
 
-pub use data_directory::{BootError, DataDirectory};
+pub use data_directory::{DataDirectory, ManagerBootError};
 pub use needs::missing;
 
 /// The images that the managers of all hosts share, where a storage is configured; nothing is asked
@@ -53,12 +53,12 @@ pub fn image_storage(
 /// what VMs are made of. `agent` is the static program that VMs run. Blocks.
 ///
 /// # Errors
-/// See [`BootError`]; that no VM can be had yet is no such error.
+/// See [`ManagerBootError`]; that no VM can be had yet is no such error.
 pub fn service(
     config: &ManagerConfig,
     directory: &DataDirectory,
     agent: &Path,
-) -> Result<VmService, BootError> {
+) -> Result<VmService, ManagerBootError> {
     let store = directory.alone()?;
     vm_engine::bound_buffers(config.settings.buffers_mib << 20);
     let runtime = directory.runtime();

@@ -8,7 +8,8 @@ mod tables;
 use std::path::Path;
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, FlagValues, Input, Item, ObjectKeys, Origin, TableInfo,
+    ConfigInput, ConfigItem, Diagnostic, Diagnostics, Environment, FlagValues, ObjectKeys,
+    SettingOrigin, TableInfo,
 };
 
 pub use model::{FirecrackerTable, ImagesTable, ManagerConfig, QemuTable};
@@ -19,7 +20,7 @@ pub const DEFAULT_LISTEN: &str = model::DEFAULT_LISTEN;
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
-pub struct Flags {
+pub struct ManagerFlags {
     /// `--listen`.
     pub listen: Option<String>,
     /// `--data`.
@@ -38,7 +39,7 @@ pub fn keys() -> TableInfo {
     MANAGER.describe(&ManagerConfig::default())
 }
 
-impl Flags {
+impl ManagerFlags {
     /// The values by flag.
     #[must_use]
     pub fn values(&self) -> [(&'static str, Option<&str>); 3] {
@@ -60,10 +61,10 @@ impl ManagerConfig {
         name: &str,
         text: &[u8],
         base: &Path,
-        flags: &Flags,
+        flags: &ManagerFlags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
-        let input = Input::toml(name, text, environment).base(base);
+        let input = ConfigInput::toml(name, text, environment).base(base);
         let file = input.decode(FileValues::read)?.value;
         Self::from_file(file, flags, environment)
     }
@@ -74,11 +75,11 @@ impl ManagerConfig {
     /// Every mistake of the flags and the environment at once.
     pub fn from_file(
         file: FileValues,
-        flags: &Flags,
+        flags: &ManagerFlags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         let mut config = file.0;
-        if config.data.origin == Origin::Default {
+        if config.data.origin == SettingOrigin::Default {
             config.data.value = environment.data_home().join("orrery/vm-manager");
         }
         let mut wrong = Diagnostics::default();
@@ -102,13 +103,13 @@ impl ManagerConfig {
 impl FileValues {
     /// Reads the manager's table. Mistakes are the item's.
     #[must_use]
-    pub fn read(item: &Item<'_>) -> Option<Self> {
+    pub fn read(item: &ConfigItem<'_>) -> Option<Self> {
         MANAGER.read_new(item).map(Self)
     }
 
     /// Whether it says where state is kept.
     #[must_use]
     pub fn has_data(&self) -> bool {
-        self.0.data.origin == Origin::File
+        self.0.data.origin == SettingOrigin::File
     }
 }

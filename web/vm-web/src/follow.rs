@@ -15,7 +15,7 @@ use futures_util::{Stream, stream};
 use serde::Serialize;
 use vm_actors::ExecRecord;
 use vm_actors::log::{Follower, LogChunk};
-use vmm_api_core::{Chunk, Dropped};
+use vmm_api_core::{Chunk, DroppedOutput};
 
 /// How often a line comes at least.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl FollowState {
         match piece {
             Err(_) => Bytes::from_static(b"{}\n"),
             Ok(LogChunk::Output(stream, bytes)) => line(&Chunk::new(stream, &bytes)),
-            Ok(LogChunk::Lost(dropped)) => line(&Dropped { dropped }),
+            Ok(LogChunk::Lost(dropped)) => line(&DroppedOutput { dropped }),
             Ok(LogChunk::End(_)) => {
                 self.ended = true;
                 line(&self.record.view())

@@ -19,4 +19,4 @@ mod server;
 mod state;
 
 pub use api::{openapi, routes};
-pub use server::{ServerOptions, VmServer};
+pub use server::{ManagerServerOptions, VmServer};

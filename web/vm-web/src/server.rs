@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use actix_web::web;
 use edge_web::guard::{HostPolicy, OriginPolicy};
-use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, ServeOptions};
+use edge_web::{EdgeConfig, EdgeServer, HealthChecks, Metrics, PreparedServer, ServeOptions};
 use supervision::{ChildRef, Root, RootHandle};
 use vm_actors::images::HostState;
 use vm_actors::{VmManagerView, VmScheduler, VmService};
@@ -15,11 +15,11 @@ use vm_core::token::TokenKey;
 use crate::api;
 use crate::handlers::terminal::TerminalGate;
 use crate::metrics::VmMetrics;
-use crate::state::VmState;
+use crate::state::VmWebState;
 
 /// How a manager faces its callers.
 #[derive(Debug, Clone)]
-pub struct ServerOptions {
+pub struct ManagerServerOptions {
     /// The key that tokens are signed with.
     pub key: TokenKey,
     /// Further names the manager answers for (`Host`).
@@ -31,17 +31,17 @@ pub struct ServerOptions {
 /// A VM manager that is started but does not listen yet.
 pub struct VmServer {
     root: Root,
-    state: web::Data<VmState>,
+    state: web::Data<VmWebState>,
     metrics: Metrics,
-    health: Health,
-    options: ServerOptions,
+    health: HealthChecks,
+    options: ManagerServerOptions,
 }
 
 impl VmServer {
     /// The supervisors, and the server once they are started.
     pub fn prepare(
         service: VmService,
-        options: ServerOptions,
+        options: ManagerServerOptions,
     ) -> PreparedServer<impl FnOnce(Root) -> Self> {
         let VmService {
             supervisor,
@@ -58,12 +58,12 @@ impl VmServer {
         root: Root,
         scheduler: ChildRef<VmScheduler>,
         view: VmManagerView,
-        options: ServerOptions,
+        options: ManagerServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
         metrics.register(VmMetrics(view.clone()));
         let health = conditions(&view, &scheduler);
-        let state = web::Data::new(VmState { scheduler, view });
+        let state = web::Data::new(VmWebState { scheduler, view });
         Self {
             root,
             state,
@@ -122,9 +122,9 @@ impl VmServer {
     }
 }
 
-fn conditions(view: &VmManagerView, scheduler: &ChildRef<VmScheduler>) -> Health {
+fn conditions(view: &VmManagerView, scheduler: &ChildRef<VmScheduler>) -> HealthChecks {
     let host = view.clone();
-    Health::new()
+    HealthChecks::new()
         .check("scheduler", scheduler.condition())
         .check("machines", move || match host.host().state {
             HostState::Ready => Ok(()),

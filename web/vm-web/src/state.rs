@@ -8,12 +8,12 @@ use vm_core::VmId;
 use crate::auth::Caller;
 
 /// What the handlers share.
-pub(crate) struct VmState {
+pub(crate) struct VmWebState {
     pub(crate) scheduler: ChildRef<VmScheduler>,
     pub(crate) view: VmManagerView,
 }
 
-impl VmState {
+impl VmWebState {
     /// The VM of this id, when there is one and the caller sees it. An id that is none is answered
     /// as one that is unknown.
     pub(crate) fn vm(&self, id: &str, caller: &Caller) -> Result<RegisteredVm, Problem> {

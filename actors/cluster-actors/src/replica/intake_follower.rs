@@ -34,7 +34,7 @@ const DECISION_RETENTION: Duration = Duration::from_secs(3600);
 const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Decides a delivery that another process took in.
-pub trait Decide: Send + Sync + 'static {
+pub trait DeliveryDecider: Send + Sync + 'static {
     /// What becomes of it; `body` is the JSON that was signed. `again`: it was asked before, and
     /// could not say; if it is known now, it is by that.
     fn decide(
@@ -50,7 +50,7 @@ pub trait Decide: Send + Sync + 'static {
 
 /// What becomes of the content of an entry.
 fn decide_content(
-    decide: &dyn Decide,
+    decide: &dyn DeliveryDecider,
     content: &[u8],
     again: bool,
 ) -> LocalBoxFuture<'static, IntakeDecision> {
@@ -67,7 +67,7 @@ fn decide_content(
 /// The actor.
 pub struct IntakeFollower {
     intake: IntakeHandle,
-    decide: Arc<dyn Decide>,
+    decide: Arc<dyn DeliveryDecider>,
     hints: watch::Receiver<u64>,
     pruned_at: Option<Instant>,
     progress: Progress,
@@ -91,7 +91,7 @@ struct Progress {
 pub fn intake_follower(
     intake: &IntakeHandle,
     hints: &watch::Receiver<u64>,
-    decide: Arc<dyn Decide>,
+    decide: Arc<dyn DeliveryDecider>,
 ) -> ChildSpec<IntakeFollower> {
     let (intake, hints) = (intake.clone(), hints.clone());
     ChildSpec::new("intake-follower", move |_| IntakeFollower {
@@ -142,7 +142,7 @@ impl Actor for IntakeFollower {
 }
 
 impl Progress {
-    async fn decide_all(&mut self, intake: &IntakeHandle, decide: &dyn Decide) {
+    async fn decide_all(&mut self, intake: &IntakeHandle, decide: &dyn DeliveryDecider) {
         loop {
             if !self.record(intake).await {
                 return;

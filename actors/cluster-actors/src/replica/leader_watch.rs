@@ -51,11 +51,11 @@ struct WatchServices {
     control: RoleControl,
     taken: mpsc::UnboundedSender<AcquiredStore>,
     hints: watch::Receiver<u64>,
-    clock: Clock,
+    clock: MonotonicClock,
 }
 
 /// The time since any fixed moment.
-pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// What one look came to.
 struct LookResult {
@@ -101,7 +101,7 @@ pub fn leader_watch(
 
 /// [`leader_watch`] by a clock of the caller's.
 pub fn leader_watch_by(
-    clock: Clock,
+    clock: MonotonicClock,
     election: Arc<dyn Election>,
     control: &RoleControl,
     taken: mpsc::UnboundedSender<AcquiredStore>,

@@ -37,8 +37,8 @@ pub use file_migration::{
 };
 pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use first_fault::FirstFault;
-pub use intake_follower::{Decide, IntakeFollower, intake_follower};
-pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
+pub use intake_follower::{DeliveryDecider, IntakeFollower, intake_follower};
+pub use leader_watch::{LeaderWatch, MonotonicClock, leader_watch, leader_watch_by};
 pub use ordered_ids::{follow_id, ordered_id};
 pub use pending_uploads::PendingUploads;
 pub use place_claim::{claim_objects, foreign_place};

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use http_clients::objects::{ObjectError, ObjectStorage};
-use store::{JsonRow, Options, PostgresUrl, ReadRows, Store, StoreError};
+use store::{JsonRow, PostgresUrl, ReadRows, Store, StoreError, StoreOptions};
 
 use crate::replica::file_migration::{FileMigration, MigrationError};
 use crate::replica::file_rows::FileTables;
@@ -123,7 +123,7 @@ fn load_claim(
 pub fn foreign_place(
     files: &FileMigration,
     url: &PostgresUrl,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Option<ObjectError> {
     let storage = ObjectStorage::open(&files.from.place).ok()?;
     let (tables, place) = (files.tables, storage.place().to_owned());

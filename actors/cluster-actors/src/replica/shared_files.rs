@@ -30,10 +30,10 @@ pub(crate) const OBJECTS: &str = "objects";
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
 pub struct SharedFiles {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<SharedFilesState>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct SharedFilesState {
     pub(crate) storage: ObjectStorage,
     pub(crate) store: Store,
     pub(crate) local: PathBuf,
@@ -70,7 +70,7 @@ impl SharedFiles {
         let writer = writer_id(data)?;
         let storage = ObjectStorage::open(&settings.place).map_err(std::io::Error::other)?;
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(SharedFilesState {
                 storage,
                 store: store.clone(),
                 local,

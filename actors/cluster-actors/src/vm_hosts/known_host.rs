@@ -1,7 +1,7 @@
 //! What is known of one host.
 
-use http_clients::vmm::{Health, ImageView, Isolation};
-use vmm_api_core::placement::{Facts, FreeResources, Host, VmSize};
+use http_clients::vmm::{ImageView, Isolation, ManagerHealth};
+use vmm_api_core::placement::{FreeResources, HostCapabilities, PlacementHost, VmSize};
 
 use vmm_api_core::Cordon;
 
@@ -60,7 +60,7 @@ impl ReportedImages {
 }
 
 impl KnownHost {
-    pub(crate) fn record_facts(&mut self, health: &Health, images: ReportedImages) {
+    pub(crate) fn record_facts(&mut self, health: &ManagerHealth, images: ReportedImages) {
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
             is_preparing: health.preparing.is_some(),
@@ -101,13 +101,17 @@ impl KnownHost {
     }
 
     /// As a placement sees it.
-    pub(crate) fn for_placement<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
-        Host {
+    pub(crate) fn for_placement<'a>(
+        &'a self,
+        name: &'a str,
+        labels: &'a [String],
+    ) -> PlacementHost<'a> {
+        PlacementHost {
             name,
             labels,
             is_cordoned: self.cordon.is_some(),
             trouble: self.trouble.as_deref(),
-            facts: self.facts.as_ref().map(|facts| Facts {
+            facts: self.facts.as_ref().map(|facts| HostCapabilities {
                 isolation: (!facts.is_preparing).then_some(facts.isolation),
                 images: &facts.images.here,
                 fetchable: &facts.images.fetchable,

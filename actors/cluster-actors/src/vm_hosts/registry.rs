@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use http_clients::http::{HttpClient, HttpOptions};
-use http_clients::vmm::{Health, VmmClient, VmmError};
+use http_clients::vmm::{ManagerHealth, VmmClient, VmmError};
 use parking_lot::RwLock;
 use store::{Store, StoreError};
 use supervision::unix_ms;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
-use vmm_api_core::placement::{Host, HostRequest, Placement, VmSize, first_missing_label, place};
+use vmm_api_core::placement::{
+    HostRequest, Placement, PlacementHost, VmSize, first_missing_label, place,
+};
 use vmm_api_core::{
     Cordon, DEFAULT_HOST, HostChanges, MachineType, TokenTimes, UnixMs, VmHostSettings,
 };
@@ -236,7 +238,7 @@ impl VmHosts {
         let hosts = listed.iter().zip(&seen);
         let hosts =
             hosts.map(|((_, host), (labels, known))| known.for_placement(host.name(), labels));
-        let hosts: Vec<Host<'_>> = hosts.collect();
+        let hosts: Vec<PlacementHost<'_>> = hosts.collect();
         let image = machine.vm.image.as_ref();
         let image = image.map(|image| image.digest().unwrap_or(image.as_str()));
         let placement = place(
@@ -258,7 +260,12 @@ impl VmHosts {
     }
 
     /// Notes what a host says of itself.
-    pub(crate) fn record_facts(&self, index: usize, health: &Health, images: ReportedImages) {
+    pub(crate) fn record_facts(
+        &self,
+        index: usize,
+        health: &ManagerHealth,
+        images: ReportedImages,
+    ) {
         self.change(index, |known| known.record_facts(health, images));
         self.0.changed.notify_waiters();
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_clients::vmm::{Allocated, NewVm, VmmClient, VmmError};
+use http_clients::vmm::{AllocationView, NewVm, VmmClient, VmmError};
 use tokio::time::Instant;
 use vmm_api_core::MachineType;
 use vmm_api_core::placement::{HostRejection, Placement};
@@ -142,7 +142,7 @@ impl VmRequest {
         Err(none)
     }
 
-    async fn ask(&self, vmm: &VmmClient, vm: &NewVm) -> Result<Allocated, VmmError> {
+    async fn ask(&self, vmm: &VmmClient, vm: &NewVm) -> Result<AllocationView, VmmError> {
         let vm = NewVm {
             lease_s: Some(LEASE.as_secs()),
             ..vm.clone()

@@ -2,26 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::item::Item;
+use super::item::ConfigItem;
 use crate::severity::Severity;
-use crate::source::{Finding, Span};
+use crate::source::{SourceFinding, Span};
 use crate::suggest::{quoted, suggestion};
-use crate::tree::{Entry, Value};
+use crate::tree::{ConfigEntry, ConfigValue};
 use crate::unknown_keys::UnknownKeys;
 use crate::value_error::ValueError;
 
-/// Reads the keys of an object. Made by [`Item::fields`], which reports unknown and repeated keys.
-pub struct Fields<'d> {
-    item: Item<'d>,
-    entries: &'d [Entry],
+/// Reads the keys of an object. Made by [`ConfigItem::fields`], which reports unknown and repeated
+/// keys.
+pub struct ObjectFields<'d> {
+    item: ConfigItem<'d>,
+    entries: &'d [ConfigEntry],
     what: String,
     keys: Vec<String>,
     /// The known keys that are not written, one of which an unknown key may stand for.
     absent: Vec<String>,
 }
 
-impl<'d> Fields<'d> {
-    fn new(item: Item<'d>, entries: &'d [Entry], what: &str, keys: &[&str]) -> Self {
+impl<'d> ObjectFields<'d> {
+    fn new(item: ConfigItem<'d>, entries: &'d [ConfigEntry], what: &str, keys: &[&str]) -> Self {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let absent = |key: &&String| entries.iter().all(|entry| entry.key != **key);
         let absent = keys.iter().filter(absent).cloned().collect();
@@ -36,18 +37,26 @@ impl<'d> Fields<'d> {
 
     /// Reads a key that may be absent; `null` is absent. `None` also when its value is wrong: that
     /// is reported, and decoding as a whole fails.
-    pub fn optional<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
+    pub fn optional<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&ConfigItem<'d>) -> Option<T>,
+    ) -> Option<T> {
         debug_assert!(
             self.keys.iter().any(|known| known == key),
             "{key} is not listed as known"
         );
         let entry = self.entry(key)?;
-        let absent = matches!(entry.node.value, Value::Null);
+        let absent = matches!(entry.node.value, ConfigValue::Null);
         (!absent).then(|| read(&self.item.child(key, &entry.node)))?
     }
 
     /// Reads a key that must be there; `None` after its absence or its value was reported.
-    pub fn required<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
+    pub fn required<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&ConfigItem<'d>) -> Option<T>,
+    ) -> Option<T> {
         if let Some(entry) = self.entry(key) {
             return read(&self.item.child(key, &entry.node));
         }
@@ -60,14 +69,14 @@ impl<'d> Fields<'d> {
         None
     }
 
-    fn entry(&self, key: &str) -> Option<&'d Entry> {
+    fn entry(&self, key: &str) -> Option<&'d ConfigEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// Whether the key is written, and not `null`.
     pub fn contains(&self, key: &str) -> bool {
         let entry = self.entry(key);
-        entry.is_some_and(|entry| !matches!(entry.node.value, Value::Null))
+        entry.is_some_and(|entry| !matches!(entry.node.value, ConfigValue::Null))
     }
 
     /// Whether the key is neither given nor misspelt (which is reported already).
@@ -98,8 +107,8 @@ impl<'d> Fields<'d> {
                 .any(|entry| self.closest_key(&entry.key) == Some(key))
     }
 
-    fn unknown(&self) -> impl Iterator<Item = &'d Entry> {
-        let known = |entry: &&Entry| !self.keys.contains(&entry.key);
+    fn unknown(&self) -> impl Iterator<Item = &'d ConfigEntry> {
+        let known = |entry: &&ConfigEntry| !self.keys.contains(&entry.key);
         self.entries.iter().filter(known)
     }
 
@@ -112,7 +121,7 @@ impl<'d> Fields<'d> {
         self.unknown().for_each(|entry| self.report_unknown(entry));
     }
 
-    fn report_unknown(&self, entry: &Entry) {
+    fn report_unknown(&self, entry: &ConfigEntry) {
         let message = format!("unknown key {} in {}", quoted(&entry.key), self.what);
         let severity = match self.item.session.unknown_keys {
             UnknownKeys::Refuse => Severity::Error,
@@ -123,9 +132,9 @@ impl<'d> Fields<'d> {
             None if self.keys.is_empty() => "no keys are known here".to_owned(),
             None => format!("known keys: {}", self.keys.join(", ")),
         };
-        let finding = Finding {
+        let finding = SourceFinding {
             severity,
-            ..Finding::error(entry.key_span, message)
+            ..SourceFinding::error(entry.key_span, message)
         }
         .help(help);
         self.item.child(&entry.key, &entry.node).report(finding);
@@ -140,7 +149,7 @@ impl<'d> Fields<'d> {
             };
             let line = self.item.session.source.position(first.start).line;
             let message = format!("key {} is written twice", quoted(&entry.key));
-            let finding = Finding::error(entry.key_span, message);
+            let finding = SourceFinding::error(entry.key_span, message);
             let help = format!("it is on line {line} already");
             self.item
                 .child(&entry.key, &entry.node)
@@ -149,19 +158,19 @@ impl<'d> Fields<'d> {
     }
 }
 
-impl<'d> Item<'d> {
+impl<'d> ConfigItem<'d> {
     /// Reads an object (a table). `what` names it in messages ("a role"), `keys` are all keys it
     /// may have; any other is reported, as is a key written twice.
     pub fn fields<T>(
         &self,
         what: &str,
         keys: &[&str],
-        read: impl FnOnce(&Fields<'d>) -> Option<T>,
+        read: impl FnOnce(&ObjectFields<'d>) -> Option<T>,
     ) -> Option<T> {
-        let Value::Table(entries) = &self.node.value else {
+        let ConfigValue::Table(entries) = &self.node.value else {
             return self.expected(self.session.format.table());
         };
-        let fields = Fields::new(self.clone(), entries, what, keys);
+        let fields = ObjectFields::new(self.clone(), entries, what, keys);
         fields.check_keys();
         read(&fields)
     }
@@ -172,10 +181,10 @@ impl<'d> Item<'d> {
         &self,
         mut read: impl FnMut(&str, &Self) -> Option<T>,
     ) -> Option<Vec<(String, T)>> {
-        let Value::Table(entries) = &self.node.value else {
+        let ConfigValue::Table(entries) = &self.node.value else {
             return self.expected(self.session.format.table());
         };
-        Fields::new(self.clone(), entries, "", &[]).check_duplicates();
+        ObjectFields::new(self.clone(), entries, "", &[]).check_duplicates();
         let each = entries.iter().map(|entry| {
             let value = read(&entry.key, &self.child(&entry.key, &entry.node));
             value.map(|value| (entry.key.clone(), value))

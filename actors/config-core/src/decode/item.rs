@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::session::Session;
+use super::session::DecodeSession;
 use crate::expand::span_within;
-use crate::source::Finding;
+use crate::source::SourceFinding;
 use crate::suggest::quoted;
-use crate::syntax::Format;
-use crate::tree::{Node, Value};
+use crate::syntax::ConfigFormat;
+use crate::tree::{ConfigNode, ConfigValue};
 use crate::value_error::ValueError;
 
 /// A value, its place, and the means to say what is wrong with it.
 #[derive(Clone)]
-pub struct Item<'d> {
-    pub(super) session: &'d Session<'d>,
-    pub(super) node: &'d Node,
+pub struct ConfigItem<'d> {
+    pub(super) session: &'d DecodeSession<'d>,
+    pub(super) node: &'d ConfigNode,
     /// For example `roles[1].name`.
     pub(super) path: String,
 }
 
-impl<'d> Item<'d> {
-    pub(crate) fn root(session: &'d Session<'d>, node: &'d Node) -> Self {
+impl<'d> ConfigItem<'d> {
+    pub(crate) fn root(session: &'d DecodeSession<'d>, node: &'d ConfigNode) -> Self {
         Self {
             session,
             node,
@@ -29,7 +29,7 @@ impl<'d> Item<'d> {
         }
     }
 
-    pub(super) fn child(&self, key: &str, node: &'d Node) -> Self {
+    pub(super) fn child(&self, key: &str, node: &'d ConfigNode) -> Self {
         let dot = if self.path.is_empty() { "" } else { "." };
         Self {
             session: self.session,
@@ -38,7 +38,7 @@ impl<'d> Item<'d> {
         }
     }
 
-    fn element(&self, index: usize, node: &'d Node) -> Self {
+    fn element(&self, index: usize, node: &'d ConfigNode) -> Self {
         Self {
             session: self.session,
             node,
@@ -63,20 +63,20 @@ impl<'d> Item<'d> {
 
     /// Whether this is an array; reports nothing.
     pub fn is_array(&self) -> bool {
-        matches!(self.node.value, Value::Array(_))
+        matches!(self.node.value, ConfigValue::Array(_))
     }
 
     /// The string here, if it is one and its variables are right; reports nothing.
     pub fn peek(&self) -> Option<&'d str> {
         match &self.node.value {
-            Value::String(text) => text.value.as_deref(),
+            ConfigValue::String(text) => text.value.as_deref(),
             _ => None,
         }
     }
 
     /// The value of `key`, if this is an object (a table) that has it; reports nothing.
     pub fn get(&self, key: &str) -> Option<Self> {
-        let Value::Table(entries) = &self.node.value else {
+        let ConfigValue::Table(entries) = &self.node.value else {
             return None;
         };
         let entry = entries.iter().find(|entry| entry.key == key)?;
@@ -86,8 +86,8 @@ impl<'d> Item<'d> {
     /// Reports what is wrong with this value.
     pub fn error(&self, error: impl Into<ValueError>) {
         let error = error.into();
-        let finding = Finding::error(self.node.pointer(), error.message);
-        self.report(Finding {
+        let finding = SourceFinding::error(self.node.pointer(), error.message);
+        self.report(SourceFinding {
             help: error.help,
             ..finding
         });
@@ -98,19 +98,19 @@ impl<'d> Item<'d> {
     pub fn error_within(&self, part: Range<usize>, error: impl Into<ValueError>) {
         let error = error.into();
         let span = match &self.node.value {
-            Value::String(text) if !text.is_expanded() => {
+            ConfigValue::String(text) if !text.is_expanded() => {
                 span_within(self.session.source, self.node.span, &text.written, part)
             }
             _ => self.node.pointer(),
         };
-        self.report(Finding {
+        self.report(SourceFinding {
             help: error.help,
-            ..Finding::error(span, error.message)
+            ..SourceFinding::error(span, error.message)
         });
     }
 
-    pub(super) fn report(&self, finding: Finding) {
-        self.session.report(Finding {
+    pub(super) fn report(&self, finding: SourceFinding) {
+        self.session.report(SourceFinding {
             key_path: self.path.clone(),
             ..finding
         });
@@ -118,7 +118,7 @@ impl<'d> Item<'d> {
 
     /// Reports that a value of another type stands here.
     pub(super) fn expected<T>(&self, expected: &str) -> Option<T> {
-        if matches!(self.node.value, Value::Reported) {
+        if matches!(self.node.value, ConfigValue::Reported) {
             return None;
         }
         self.error(format!("expected {expected}, found {}", self.description()));
@@ -128,28 +128,28 @@ impl<'d> Item<'d> {
     /// What stands here, in words.
     fn description(&self) -> String {
         match &self.node.value {
-            Value::Null => "null".to_owned(),
-            Value::Boolean(boolean) => format!("boolean {boolean}"),
-            Value::Integer(integer) => format!("integer {integer}"),
-            Value::Float(_) | Value::Huge | Value::Reported => {
+            ConfigValue::Null => "null".to_owned(),
+            ConfigValue::Boolean(boolean) => format!("boolean {boolean}"),
+            ConfigValue::Integer(integer) => format!("integer {integer}"),
+            ConfigValue::Float(_) | ConfigValue::Huge | ConfigValue::Reported => {
                 let literal = self.session.source.slice(self.node.span);
                 format!("number {}", quoted(literal).trim_matches('`'))
             }
-            Value::String(text) => format!("string {}", quoted(&text.written)),
-            Value::DateTime => "a date or time".to_owned(),
-            Value::Array(_) => "an array".to_owned(),
-            Value::Table(_) => self.session.format.table().to_owned(),
+            ConfigValue::String(text) => format!("string {}", quoted(&text.written)),
+            ConfigValue::DateTime => "a date or time".to_owned(),
+            ConfigValue::Array(_) => "an array".to_owned(),
+            ConfigValue::Table(_) => self.session.format.table().to_owned(),
         }
     }
 
     /// The language of the file.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> ConfigFormat {
         self.session.format
     }
 
     /// Reads each element of an array; `None` when one of them is wrong.
     pub fn list<T>(&self, mut read: impl FnMut(&Self) -> Option<T>) -> Option<Vec<T>> {
-        let Value::Array(items) = &self.node.value else {
+        let ConfigValue::Array(items) = &self.node.value else {
             return self.expected("an array");
         };
         let elements = items

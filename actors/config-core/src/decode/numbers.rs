@@ -2,15 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use super::item::Item;
-use crate::tree::Value;
+use super::item::ConfigItem;
+use crate::tree::ConfigValue;
 use crate::value_error::ValueError;
 
-impl Item<'_> {
+impl ConfigItem<'_> {
     /// `true` or `false`.
     pub fn boolean(&self) -> Option<bool> {
         match self.node.value {
-            Value::Boolean(boolean) => Some(boolean),
+            ConfigValue::Boolean(boolean) => Some(boolean),
             _ => self.expected("true or false"),
         }
     }
@@ -18,8 +18,8 @@ impl Item<'_> {
     /// A whole number within `range`.
     pub fn integer(&self, range: RangeInclusive<i64>) -> Option<i64> {
         let integer = match self.node.value {
-            Value::Integer(integer) => i64::try_from(integer).ok(),
-            Value::Huge => None,
+            ConfigValue::Integer(integer) => i64::try_from(integer).ok(),
+            ConfigValue::Huge => None,
             _ => return self.expected("an integer"),
         };
         let within = integer.filter(|integer| range.contains(integer));
@@ -36,9 +36,9 @@ impl Item<'_> {
     pub fn number(&self, range: RangeInclusive<f64>) -> Option<f64> {
         let number = match self.node.value {
             // Beyond 2^53 neighbours merge; no setting is that exact.
-            Value::Integer(integer) => Some(integer as f64),
-            Value::Float(float) => Some(float),
-            Value::Huge => None,
+            ConfigValue::Integer(integer) => Some(integer as f64),
+            ConfigValue::Float(float) => Some(float),
+            ConfigValue::Huge => None,
             _ => return self.expected("a number"),
         };
         let within = number.filter(|number| range.contains(number));

@@ -3,28 +3,28 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use crate::source::{Finding, Source, Span};
-use crate::syntax::Format;
+use crate::source::{NamedText, SourceFinding, Span};
+use crate::syntax::ConfigFormat;
 use crate::unknown_keys::UnknownKeys;
 
 /// What all items of one file share.
-pub(crate) struct Session<'d> {
-    pub(crate) source: &'d Source,
-    pub(crate) format: Format,
+pub(crate) struct DecodeSession<'d> {
+    pub(crate) source: &'d NamedText,
+    pub(crate) format: ConfigFormat,
     pub(crate) unknown_keys: UnknownKeys,
     pub(crate) base: &'d Path,
-    findings: RefCell<Vec<Finding>>,
+    findings: RefCell<Vec<SourceFinding>>,
     /// Where secrets stand, so that no message shows them, with their key paths.
     secrets: RefCell<Vec<(Span, String)>>,
 }
 
-impl<'d> Session<'d> {
+impl<'d> DecodeSession<'d> {
     pub(crate) fn new(
-        source: &'d Source,
-        format: Format,
+        source: &'d NamedText,
+        format: ConfigFormat,
         unknown_keys: UnknownKeys,
         base: &'d Path,
-        findings: Vec<Finding>,
+        findings: Vec<SourceFinding>,
     ) -> Self {
         let findings = RefCell::new(findings);
         Self {
@@ -37,7 +37,7 @@ impl<'d> Session<'d> {
         }
     }
 
-    pub(crate) fn report(&self, finding: Finding) {
+    pub(crate) fn report(&self, finding: SourceFinding) {
         self.findings.borrow_mut().push(finding);
     }
 
@@ -46,7 +46,7 @@ impl<'d> Session<'d> {
         secrets.push((span, key_path.to_owned()));
     }
 
-    pub(crate) fn finish(self) -> (Vec<Finding>, Vec<(Span, String)>) {
+    pub(crate) fn finish(self) -> (Vec<SourceFinding>, Vec<(Span, String)>) {
         (self.findings.into_inner(), self.secrets.into_inner())
     }
 }

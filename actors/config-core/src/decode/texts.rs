@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::item::Item;
+use super::item::ConfigItem;
 use crate::bytes::ByteSize;
 use crate::duration::parse_duration;
 use crate::link::parse_http_url;
 use crate::secret::Secret;
 use crate::source::Span;
 use crate::suggest::{quoted, suggestion};
-use crate::tree::{Text, Value};
+use crate::tree::{ConfigString, ConfigValue};
 use crate::value_error::ValueError;
 
 /// The spellings of an enumeration. Several may stand for one value: the first is the one that
 /// messages and documentation show.
 pub type Choices<T> = [(&'static str, T)];
 
-impl<'d> Item<'d> {
-    fn text(&self) -> Option<&'d Text> {
+impl<'d> ConfigItem<'d> {
+    fn text(&self) -> Option<&'d ConfigString> {
         match &self.node.value {
-            Value::String(text) => Some(text),
+            ConfigValue::String(text) => Some(text),
             _ => self.expected("a string"),
         }
     }
@@ -52,7 +52,7 @@ impl<'d> Item<'d> {
     /// A string that no message shows and no log prints.
     pub fn secret(&self) -> Option<Secret<String>> {
         self.session.hide(self.inner_span(), self.path());
-        let Value::String(text) = &self.node.value else {
+        let ConfigValue::String(text) = &self.node.value else {
             // Without the value, unlike other mistakes of type.
             self.error("expected a string");
             return None;
@@ -69,7 +69,7 @@ impl<'d> Item<'d> {
     fn inner_span(&self) -> Span {
         let Span { start, end } = self.node.span;
         match self.node.value {
-            Value::String(_) if end > start + 1 => Span::new(start + 1, end - 1),
+            ConfigValue::String(_) if end > start + 1 => Span::new(start + 1, end - 1),
             _ => self.node.span,
         }
     }
@@ -88,7 +88,7 @@ impl<'d> Item<'d> {
     }
 
     fn without_variables(&self, string: &str, error: ValueError) -> ValueError {
-        let expanded = matches!(&self.node.value, Value::String(text) if text.is_expanded());
+        let expanded = matches!(&self.node.value, ConfigValue::String(text) if text.is_expanded());
         if !expanded {
             return error;
         }

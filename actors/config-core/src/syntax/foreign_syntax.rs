@@ -1,24 +1,24 @@
 //! A text that cannot be read because it is of another language, or because a word processor has
 //! turned its quotes round: one message that says so, in the place of many that follow from it.
 
-use super::format::Format;
-use crate::source::{Finding, Source, Span};
+use super::format::ConfigFormat;
+use crate::source::{NamedText, SourceFinding, Span};
 
 /// What the text most likely is instead; called when it cannot be read.
-pub(super) fn explanation(format: Format, source: &Source) -> Option<Finding> {
+pub(super) fn explanation(format: ConfigFormat, source: &NamedText) -> Option<SourceFinding> {
     other_language(format, source).or_else(|| curly_quote(source))
 }
 
-fn other_language(format: Format, source: &Source) -> Option<Finding> {
+fn other_language(format: ConfigFormat, source: &NamedText) -> Option<SourceFinding> {
     let (start, line) = first_line(source.text())?;
     let span = Span::new(start, start + line.len());
     let found = language_of(line)?;
     let (wanted, example) = match format {
-        Format::Json => ("JSON", "write one object, `{ \"name\": …, … }`"),
-        Format::Toml => ("TOML", "write `name = …` and `[table]`"),
+        ConfigFormat::Json => ("JSON", "write one object, `{ \"name\": …, … }`"),
+        ConfigFormat::Toml => ("TOML", "write `name = …` and `[table]`"),
     };
     let message = format!("this looks like {found}, and the file has to be {wanted}");
-    (found != wanted).then(|| Finding::error(span, message).help(example))
+    (found != wanted).then(|| SourceFinding::error(span, message).help(example))
 }
 
 /// The first line that is neither empty nor a comment, and where it begins.
@@ -73,7 +73,7 @@ fn language_of(line: &str) -> Option<&'static str> {
 }
 
 /// The first curly quote that stands where a value or key begins.
-fn curly_quote(source: &Source) -> Option<Finding> {
+fn curly_quote(source: &NamedText) -> Option<SourceFinding> {
     const DOUBLE: [char; 5] = ['“', '”', '„', '‟', '″'];
     const SINGLE: [char; 4] = ['‘', '’', '‚', '‛'];
     let mut before = '{';
@@ -81,7 +81,7 @@ fn curly_quote(source: &Source) -> Option<Finding> {
         let is_curly = DOUBLE.contains(&character) || SINGLE.contains(&character);
         if is_curly && "{[,:=".contains(before) {
             let message = format!("curly quote {character} (U+{:04X})", u32::from(character));
-            let finding = Finding::error(Span::new(at, at + character.len_utf8()), message);
+            let finding = SourceFinding::error(Span::new(at, at + character.len_utf8()), message);
             return Some(finding.help(
                 "write `\"` here and everywhere: word processors and chats turn quotes round",
             ));

@@ -9,10 +9,10 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::json_errors::syntax_error;
 use super::json_rules::{check_tokens, has_control, number_fault};
-use crate::source::{Finding, Source};
-use crate::tree::{Entry, Node, Text, Value};
+use crate::source::{NamedText, SourceFinding};
+use crate::tree::{ConfigEntry, ConfigNode, ConfigString, ConfigValue};
 
-pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node> {
+pub(super) fn parse(source: &NamedText, findings: &mut Vec<SourceFinding>) -> Option<ConfigNode> {
     if !check_tokens(source, findings) {
         return None;
     }
@@ -36,23 +36,25 @@ pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node
     }
 }
 
-fn node(value: &ast::Value<'_>, source: &Source) -> Node {
+fn node(value: &ast::Value<'_>, source: &NamedText) -> ConfigNode {
     let converted = match value {
-        ast::Value::NullKeyword(_) => Value::Null,
-        ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
+        ast::Value::NullKeyword(_) => ConfigValue::Null,
+        ast::Value::BooleanLit(literal) => ConfigValue::Boolean(literal.value),
         ast::Value::NumberLit(literal) => number(literal.value),
         ast::Value::StringLit(literal) if has_control(source.slice(literal.range.into())) => {
-            Value::Reported
+            ConfigValue::Reported
         }
-        ast::Value::StringLit(literal) => Value::String(Text::new(literal.value.as_ref())),
-        ast::Value::Array(array) => Value::Array(
+        ast::Value::StringLit(literal) => {
+            ConfigValue::String(ConfigString::new(literal.value.as_ref()))
+        }
+        ast::Value::Array(array) => ConfigValue::Array(
             array
                 .elements
                 .iter()
                 .map(|value| node(value, source))
                 .collect(),
         ),
-        ast::Value::Object(object) => Value::Table(
+        ast::Value::Object(object) => ConfigValue::Table(
             object
                 .properties
                 .iter()
@@ -60,33 +62,35 @@ fn node(value: &ast::Value<'_>, source: &Source) -> Node {
                 .collect(),
         ),
     };
-    Node {
+    ConfigNode {
         span: value.range().into(),
         value: converted,
     }
 }
 
-fn entry(property: &ast::ObjectProp<'_>, source: &Source) -> Entry {
+fn entry(property: &ast::ObjectProp<'_>, source: &NamedText) -> ConfigEntry {
     let (key, range) = match &property.name {
         ast::ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range),
         ast::ObjectPropName::Word(word) => (word.value, word.range),
     };
-    Entry {
+    ConfigEntry {
         key: key.to_owned(),
         key_span: range.into(),
         node: node(&property.value, source),
     }
 }
 
-fn number(literal: &str) -> Value {
+fn number(literal: &str) -> ConfigValue {
     if number_fault(literal).is_some() {
-        return Value::Reported;
+        return ConfigValue::Reported;
     }
     if !literal.contains(['.', 'e', 'E']) {
-        return literal.parse().map_or(Value::Huge, Value::Integer);
+        return literal
+            .parse()
+            .map_or(ConfigValue::Huge, ConfigValue::Integer);
     }
     match literal.parse::<f64>() {
-        Ok(float) if float.is_finite() => Value::Float(float),
-        _ => Value::Huge,
+        Ok(float) if float.is_finite() => ConfigValue::Float(float),
+        _ => ConfigValue::Huge,
     }
 }

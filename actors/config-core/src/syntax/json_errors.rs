@@ -5,7 +5,7 @@ use jsonc_parser::common::Range;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 
 use super::format::too_deep;
-use crate::source::{Finding, Span};
+use crate::source::{SourceFinding, Span};
 
 impl From<Range> for Span {
     fn from(range: Range) -> Self {
@@ -14,7 +14,7 @@ impl From<Range> for Span {
 }
 
 /// Our words for what stopped the parser or the scanner.
-pub(super) fn syntax_error(error: &ParseError) -> Finding {
+pub(super) fn syntax_error(error: &ParseError) -> SourceFinding {
     use ParseErrorKind as Kind;
     let message = match error.kind() {
         Kind::String(kind) => return string_error(kind, error.range().into()),
@@ -41,22 +41,24 @@ pub(super) fn syntax_error(error: &ParseError) -> Finding {
         error.kind(),
         Kind::UnterminatedArray | Kind::UnterminatedObject
     );
-    Finding::error(if unclosed { span.opening() } else { span }, message)
+    SourceFinding::error(if unclosed { span.opening() } else { span }, message)
 }
 
-fn string_error(kind: &ParseStringErrorKind, span: Span) -> Finding {
+fn string_error(kind: &ParseStringErrorKind, span: Span) -> SourceFinding {
     use ParseStringErrorKind as Kind;
     match kind {
-        Kind::ExpectedFourHexDigits => Finding::error(span, "`\\u` needs four hexadecimal digits"),
-        Kind::InvalidUnicodeEscapeSequence(_) => Finding::error(
+        Kind::ExpectedFourHexDigits => {
+            SourceFinding::error(span, "`\\u` needs four hexadecimal digits")
+        }
+        Kind::InvalidUnicodeEscapeSequence(_) => SourceFinding::error(
             span,
             "the escape is half of a surrogate pair, which is no character",
         )
         .help("write the character itself, or both halves"),
         Kind::UnterminatedStringLiteral => {
-            Finding::error(span.opening(), "the string is not closed")
+            SourceFinding::error(span.opening(), "the string is not closed")
         }
-        _ => Finding::error(span, "unknown escape in a string").help(
+        _ => SourceFinding::error(span, "unknown escape in a string").help(
             "JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u; write `\\\\` for a backslash",
         ),
     }

@@ -8,10 +8,10 @@ use super::format::too_deep;
 use super::json_errors::syntax_error;
 use crate::MAX_DEPTH;
 use crate::diagnostic::Diagnostics;
-use crate::source::{Finding, Source, Span};
+use crate::source::{NamedText, SourceFinding, Span};
 
 /// Looks at all tokens; false when the text cannot be parsed.
-pub(super) fn check_tokens(source: &Source, findings: &mut Vec<Finding>) -> bool {
+pub(super) fn check_tokens(source: &NamedText, findings: &mut Vec<SourceFinding>) -> bool {
     let options = ScannerOptions {
         allow_extended_string_escapes: false,
         ..Default::default()
@@ -43,8 +43,8 @@ pub(super) fn check_tokens(source: &Source, findings: &mut Vec<Finding>) -> bool
 }
 
 struct Rules<'s, 'f> {
-    source: &'s Source,
-    findings: &'f mut Vec<Finding>,
+    source: &'s NamedText,
+    findings: &'f mut Vec<SourceFinding>,
     /// The last token that is no comment.
     last: Option<(Kind, Span)>,
     /// The brackets that are open.
@@ -81,7 +81,7 @@ enum Kind {
 
 impl Rules<'_, '_> {
     fn report(&mut self, span: Span, message: &str, help: &str) {
-        let finding = Finding::error(span, message);
+        let finding = SourceFinding::error(span, message);
         self.findings.push(if help.is_empty() {
             finding
         } else {

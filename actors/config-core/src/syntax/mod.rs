@@ -8,14 +8,18 @@ mod json_rules;
 mod toml;
 mod toml_depth;
 
-pub use format::Format;
+pub use format::ConfigFormat;
 
-use crate::source::{Finding, Source};
-use crate::tree::Node;
+use crate::source::{NamedText, SourceFinding};
+use crate::tree::ConfigNode;
 
-impl Format {
+impl ConfigFormat {
     /// Reads the text. There may be findings beside a tree: what is wrong but can be understood.
-    pub(crate) fn parse(self, source: &Source, findings: &mut Vec<Finding>) -> Option<Node> {
+    pub(crate) fn parse(
+        self,
+        source: &NamedText,
+        findings: &mut Vec<SourceFinding>,
+    ) -> Option<ConfigNode> {
         let before = findings.len();
         let root = match self {
             Self::Json => json::parse(source, findings),

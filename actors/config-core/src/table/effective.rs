@@ -4,10 +4,10 @@
 use serde_json::Value as Json;
 
 use super::flags::{FlagValues, flag_value};
-use super::info::{RowInfo, Shape, TableInfo};
+use super::info::{RowInfo, TableInfo, ValueShape};
 use crate::environment::Environment;
-use crate::source::Source;
-use crate::tree::{Node, Value};
+use crate::source::NamedText;
+use crate::tree::{ConfigNode, ConfigValue};
 
 const SECRET: &str = "***";
 
@@ -33,7 +33,7 @@ pub fn render_effective(settings: &[EffectiveSetting]) -> String {
 
 /// What decides about values.
 pub(crate) struct Layers<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a NamedText,
     pub(crate) environment: &'a Environment,
     pub(crate) flags: FlagValues<'a>,
 }
@@ -44,7 +44,7 @@ impl Layers<'_> {
         &self,
         path: &str,
         info: &TableInfo,
-        node: Option<&Node>,
+        node: Option<&ConfigNode>,
         settings: &mut Vec<EffectiveSetting>,
     ) {
         for row in &info.rows {
@@ -52,7 +52,7 @@ impl Layers<'_> {
             let path = format!("{path}{dot}{}", row.key);
             let node = node.and_then(|node| child(node, row.key));
             match (&row.shape, node) {
-                (Shape::Table(inner), None) if row.always => {
+                (ValueShape::Table(inner), None) if row.always => {
                     self.add_table(&path, inner, None, settings);
                 }
                 (shape, Some(node)) if self.overridden(row).is_none() => {
@@ -66,18 +66,20 @@ impl Layers<'_> {
     fn add_written(
         &self,
         path: &str,
-        shape: &Shape,
-        node: &Node,
+        shape: &ValueShape,
+        node: &ConfigNode,
         settings: &mut Vec<EffectiveSetting>,
     ) {
         match (shape, &node.value) {
-            (Shape::Table(info), _) => self.add_table(path, info, Some(node), settings),
-            (Shape::List(inner), Value::Array(items)) if !matches!(**inner, Shape::Value(_)) => {
+            (ValueShape::Table(info), _) => self.add_table(path, info, Some(node), settings),
+            (ValueShape::List(inner), ConfigValue::Array(items))
+                if !matches!(**inner, ValueShape::Value(_)) =>
+            {
                 for (index, item) in items.iter().enumerate() {
                     self.add_written(&format!("{path}[{index}]"), inner, item, settings);
                 }
             }
-            (Shape::Map(inner), Value::Table(entries)) => {
+            (ValueShape::Map(inner), ConfigValue::Table(entries)) => {
                 for entry in entries {
                     self.add_written(
                         &format!("{path}.{}", entry.key),
@@ -91,7 +93,7 @@ impl Layers<'_> {
                 let line = self.source.position(node.span.start).line;
                 let written = self.source.slice(node.span).split_whitespace();
                 let written = written.collect::<Vec<_>>().join(" ");
-                let secret = matches!(shape, Shape::Secret);
+                let secret = matches!(shape, ValueShape::Secret);
                 settings.push(EffectiveSetting {
                     key: path.to_owned(),
                     value: Some(if secret { SECRET.to_owned() } else { written }),
@@ -102,7 +104,7 @@ impl Layers<'_> {
     }
 
     fn default_setting(&self, key: String, row: &RowInfo) -> EffectiveSetting {
-        let secret = matches!(row.shape, Shape::Secret);
+        let secret = matches!(row.shape, ValueShape::Secret);
         let (value, origin) = match self.overridden(row) {
             Some((_, name)) if secret => (Some(SECRET.to_owned()), name.to_owned()),
             Some((text, name)) => (Some(Json::from(text).to_string()), name.to_owned()),
@@ -127,8 +129,8 @@ impl Layers<'_> {
     }
 }
 
-fn child<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    let Value::Table(entries) = &node.value else {
+fn child<'n>(node: &'n ConfigNode, key: &str) -> Option<&'n ConfigNode> {
+    let ConfigValue::Table(entries) = &node.value else {
         return None;
     };
     let entry = entries.iter().find(|entry| entry.key == key)?;

@@ -33,7 +33,7 @@ pub struct RowInfo {
     /// Whether pages for people leave out the keys inside.
     pub brief: bool,
     /// What may stand there.
-    pub shape: Shape,
+    pub shape: ValueShape,
     /// What holds without it, as a file would say it; nothing for none.
     pub default: Option<Value>,
     /// Whether this is a table that is in force without being written.
@@ -42,15 +42,15 @@ pub struct RowInfo {
 
 /// What a value may look like.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum ValueShape {
     /// One value: its JSON Schema.
     Value(Value),
     /// One value that nobody is shown.
     Secret,
     /// A list.
-    List(Box<Shape>),
+    List(Box<ValueShape>),
     /// A table with free keys.
-    Map(Box<Shape>),
+    Map(Box<ValueShape>),
     /// A table.
     Table(TableInfo),
 }
@@ -58,10 +58,10 @@ pub enum Shape {
 impl RowInfo {
     /// A table inside.
     pub fn table(info: TableInfo) -> Self {
-        Self::shaped(Shape::Table(info), true)
+        Self::shaped(ValueShape::Table(info), true)
     }
 
-    pub(super) fn shaped(shape: Shape, always: bool) -> Self {
+    pub(super) fn shaped(shape: ValueShape, always: bool) -> Self {
         Self {
             key: "",
             about: "",

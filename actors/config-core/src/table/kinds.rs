@@ -6,33 +6,33 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::info::{RowInfo, Shape};
-use crate::decode::{Choices, Item, choose};
+use super::info::{RowInfo, ValueShape};
+use crate::decode::{Choices, ConfigItem, choose};
 use crate::environment::Environment;
-use crate::origin::{Origin, Setting};
+use crate::origin::{Setting, SettingOrigin};
 use crate::secret::Secret;
 use crate::suggest::quoted;
 use crate::value_error::ValueError;
 
 /// What a value looks like, whatever it becomes.
-pub trait Shaped {
+pub trait DescribeShape {
     /// The shape.
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> ValueShape;
 }
 
 /// Where the text of a flag or variable comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueContext<'e> {
     /// Which flag or variable.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The environment.
     pub environment: &'e Environment,
 }
 
 /// How a value is read and written.
-pub trait ValueKind<T>: Shaped {
+pub trait ValueKind<T>: DescribeShape {
     /// Reads it from a file; `None` after its mistakes were reported.
-    fn read(&self, item: &Item<'_>) -> Option<T>;
+    fn read(&self, item: &ConfigItem<'_>) -> Option<T>;
 
     /// Reads it from a flag or a variable.
     ///
@@ -56,31 +56,31 @@ impl RowInfo {
     }
 
     /// A row that code reads.
-    pub fn described(kind: &impl Shaped) -> Self {
+    pub fn described(kind: &impl DescribeShape) -> Self {
         Self::shaped(kind.shape(), false)
     }
 }
 
 /// A value of one form, as functions.
-pub struct Plain<T: 'static> {
+pub struct PlainKind<T: 'static> {
     /// What it looks like.
-    pub shape: fn() -> Shape,
+    pub shape: fn() -> ValueShape,
     /// Reads it from a file.
-    pub read: fn(&Item<'_>) -> Option<T>,
+    pub read: fn(&ConfigItem<'_>) -> Option<T>,
     /// Reads it from a flag or a variable.
     pub parse: fn(&str, ValueContext<'_>) -> Result<T, ValueError>,
     /// Writes it.
     pub write: fn(&T) -> Option<Value>,
 }
 
-impl<T> Shaped for Plain<T> {
-    fn shape(&self) -> Shape {
+impl<T> DescribeShape for PlainKind<T> {
+    fn shape(&self) -> ValueShape {
         (self.shape)()
     }
 }
 
-impl<T> ValueKind<T> for Plain<T> {
-    fn read(&self, item: &Item<'_>) -> Option<T> {
+impl<T> ValueKind<T> for PlainKind<T> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<T> {
         (self.read)(item)
     }
 
@@ -93,7 +93,7 @@ impl<T> ValueKind<T> for Plain<T> {
     }
 }
 
-/// What [`Plain::parse`] is for values that only files have.
+/// What [`PlainKind::parse`] is for values that only files have.
 ///
 /// # Errors
 /// Always.
@@ -102,8 +102,8 @@ pub fn no_text<T>(_: &str, _: ValueContext<'_>) -> Result<T, ValueError> {
 }
 
 /// `true` or `false`.
-pub const BOOLEAN: Plain<bool> = Plain {
-    shape: || Shape::Value(json!({"type": "boolean"})),
+pub const BOOLEAN: PlainKind<bool> = PlainKind {
+    shape: || ValueShape::Value(json!({"type": "boolean"})),
     read: |item| item.boolean(),
     parse: |text, _| {
         let wrong = |_| ValueError::new(format!("{} is neither `true` nor `false`", quoted(text)));
@@ -113,8 +113,8 @@ pub const BOOLEAN: Plain<bool> = Plain {
 };
 
 /// A path, meant from the folder of the file.
-pub const FILE_PATH: Plain<PathBuf> = Plain {
-    shape: || Shape::Value(json!({"type": "string", "format": "path"})),
+pub const FILE_PATH: PlainKind<PathBuf> = PlainKind {
+    shape: || ValueShape::Value(json!({"type": "string", "format": "path"})),
     read: |item| item.string().map(|text| item.base().join(text)),
     parse: |text, _| Ok(text.into()),
     write: |path| {
@@ -124,7 +124,7 @@ pub const FILE_PATH: Plain<PathBuf> = Plain {
 };
 
 /// A program: a name is looked for in `PATH`, a path is meant from the folder of the file.
-pub const PROGRAM: Plain<PathBuf> = Plain {
+pub const PROGRAM: PlainKind<PathBuf> = PlainKind {
     read: |item| {
         let text = item.string()?;
         let is_name = !text.contains('/');
@@ -138,8 +138,8 @@ pub const PROGRAM: Plain<PathBuf> = Plain {
 };
 
 /// A string that no message, document or log shows.
-pub const SECRET: Plain<Secret<String>> = Plain {
-    shape: || Shape::Secret,
+pub const SECRET: PlainKind<Secret<String>> = PlainKind {
+    shape: || ValueShape::Secret,
     read: |item| item.secret(),
     parse: |text, _| Ok(Secret::new(text.to_owned())),
     write: |_| None,
@@ -147,7 +147,7 @@ pub const SECRET: Plain<Secret<String>> = Plain {
 
 /// The address of a store in PostgreSQL, which may hold a password: no message, document or log
 /// shows it.
-pub const STORE_URL: Plain<Secret<String>> = Plain {
+pub const STORE_URL: PlainKind<Secret<String>> = PlainKind {
     read: |item| {
         let url = item.secret()?;
         match store_url(url.expose()) {
@@ -179,15 +179,15 @@ pub const fn integer(range: RangeInclusive<i64>) -> IntegerRange {
     IntegerRange(range)
 }
 
-impl Shaped for IntegerRange {
-    fn shape(&self) -> Shape {
+impl DescribeShape for IntegerRange {
+    fn shape(&self) -> ValueShape {
         let (least, most) = (self.0.start(), self.0.end());
-        Shape::Value(json!({"type": "integer", "minimum": least, "maximum": most}))
+        ValueShape::Value(json!({"type": "integer", "minimum": least, "maximum": most}))
     }
 }
 
 impl<T: TryFrom<i64> + Copy + serde::Serialize> ValueKind<T> for IntegerRange {
-    fn read(&self, item: &Item<'_>) -> Option<T> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<T> {
         let number = item.integer(self.0.clone())?;
         T::try_from(number).ok()
     }
@@ -206,15 +206,15 @@ pub const fn choice<T>(what: &'static str, choices: &'static Choices<T>) -> Choi
     Choice(what, choices)
 }
 
-impl<T> Shaped for Choice<T> {
-    fn shape(&self) -> Shape {
+impl<T> DescribeShape for Choice<T> {
+    fn shape(&self) -> ValueShape {
         let words: Vec<&str> = self.1.iter().map(|(word, _)| *word).collect();
-        Shape::Value(json!({"enum": words}))
+        ValueShape::Value(json!({"enum": words}))
     }
 }
 
 impl<T: Copy + PartialEq> ValueKind<T> for Choice<T> {
-    fn read(&self, item: &Item<'_>) -> Option<T> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<T> {
         item.choice(self.0, self.1)
     }
 
@@ -237,14 +237,14 @@ pub const fn list<K>(kind: K) -> List<K> {
     List(kind)
 }
 
-impl<K: Shaped> Shaped for List<K> {
-    fn shape(&self) -> Shape {
-        Shape::List(Box::new(self.0.shape()))
+impl<K: DescribeShape> DescribeShape for List<K> {
+    fn shape(&self) -> ValueShape {
+        ValueShape::List(Box::new(self.0.shape()))
     }
 }
 
 impl<T, K: ValueKind<T>> ValueKind<Vec<T>> for List<K> {
-    fn read(&self, item: &Item<'_>) -> Option<Vec<T>> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<Vec<T>> {
         item.list(|item| self.0.read(item))
     }
 
@@ -271,7 +271,7 @@ pub const fn map_of<K>(key: fn(&str) -> Result<(), ValueError>, kind: K) -> Map<
 }
 
 impl<K> Map<K> {
-    fn entries<T>(&self, item: &Item<'_>) -> Option<Vec<(String, T)>>
+    fn entries<T>(&self, item: &ConfigItem<'_>) -> Option<Vec<(String, T)>>
     where
         K: ValueKind<T>,
     {
@@ -279,7 +279,7 @@ impl<K> Map<K> {
             if let Err(error) = (self.key)(key) {
                 item.error(error);
                 // Reading a secret would hide the value that the message points at.
-                if self.kind.shape() == Shape::Secret {
+                if self.kind.shape() == ValueShape::Secret {
                     return None;
                 }
             }
@@ -288,14 +288,14 @@ impl<K> Map<K> {
     }
 }
 
-impl<K: Shaped> Shaped for Map<K> {
-    fn shape(&self) -> Shape {
-        Shape::Map(Box::new(self.kind.shape()))
+impl<K: DescribeShape> DescribeShape for Map<K> {
+    fn shape(&self) -> ValueShape {
+        ValueShape::Map(Box::new(self.kind.shape()))
     }
 }
 
 impl<T, K: ValueKind<T>> ValueKind<Vec<(String, T)>> for Map<K> {
-    fn read(&self, item: &Item<'_>) -> Option<Vec<(String, T)>> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<Vec<(String, T)>> {
         self.entries(item)
     }
 
@@ -305,7 +305,7 @@ impl<T, K: ValueKind<T>> ValueKind<Vec<(String, T)>> for Map<K> {
 }
 
 impl<T, K: ValueKind<T>> ValueKind<BTreeMap<String, T>> for Map<K> {
-    fn read(&self, item: &Item<'_>) -> Option<BTreeMap<String, T>> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<BTreeMap<String, T>> {
         self.entries(item).map(BTreeMap::from_iter)
     }
 
@@ -316,21 +316,21 @@ impl<T, K: ValueKind<T>> ValueKind<BTreeMap<String, T>> for Map<K> {
 
 /// See [`opt`].
 #[derive(Debug, Clone)]
-pub struct Optional<K>(K);
+pub struct OptionalKind<K>(K);
 
 /// A value that may be absent.
-pub const fn opt<K>(kind: K) -> Optional<K> {
-    Optional(kind)
+pub const fn opt<K>(kind: K) -> OptionalKind<K> {
+    OptionalKind(kind)
 }
 
-impl<K: Shaped> Shaped for Optional<K> {
-    fn shape(&self) -> Shape {
+impl<K: DescribeShape> DescribeShape for OptionalKind<K> {
+    fn shape(&self) -> ValueShape {
         self.0.shape()
     }
 }
 
-impl<T, K: ValueKind<T>> ValueKind<Option<T>> for Optional<K> {
-    fn read(&self, item: &Item<'_>) -> Option<Option<T>> {
+impl<T, K: ValueKind<T>> ValueKind<Option<T>> for OptionalKind<K> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<Option<T>> {
         self.0.read(item).map(Some)
     }
 
@@ -352,16 +352,16 @@ pub const fn set<K>(kind: K) -> Set<K> {
     Set(kind)
 }
 
-impl<K: Shaped> Shaped for Set<K> {
-    fn shape(&self) -> Shape {
+impl<K: DescribeShape> DescribeShape for Set<K> {
+    fn shape(&self) -> ValueShape {
         self.0.shape()
     }
 }
 
 impl<T, K: ValueKind<T>> ValueKind<Setting<T>> for Set<K> {
-    fn read(&self, item: &Item<'_>) -> Option<Setting<T>> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<Setting<T>> {
         let value = self.0.read(item)?;
-        let origin = Origin::File;
+        let origin = SettingOrigin::File;
         Some(Setting { value, origin })
     }
 

@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! table! { "vms" = whole(1..=1000) => capacity.vms; }
-//!    ├─ Table::read ──────────> the settings struct (with the file's mistakes)
-//!    ├─ Table::override_with ─> variables and flags on top of it
-//!    └─ Table::describe ──────> TableInfo ──> JSON Schema, docs/CONFIG.md, Input::effective
+//!    ├─ SettingTable::read ──────────> the settings struct (with the file's mistakes)
+//!    ├─ SettingTable::override_with ─> variables and flags on top of it
+//!    └─ SettingTable::describe ──────> TableInfo ──> JSON Schema, docs/CONFIG.md, the effective
+//!                                      settings
 //! ```
 //!
 //! ```
-//! use config_core::{Environment, Input, table, whole};
+//! use config_core::{Environment, ConfigInput, table, whole};
 //!
 //! #[derive(Default)]
 //! struct Pool { clones: usize, templates: u8 }
@@ -25,7 +26,7 @@
 //! }
 //!
 //! let environment = Environment::default();
-//! let input = Input::toml("pool.toml", "clones = 3\n", &environment);
+//! let input = ConfigInput::toml("pool.toml", "clones = 3\n", &environment);
 //! let pool = input.decode(|item| POOL.read_new(item)).expect("it is right").value;
 //! assert_eq!((pool.clones, pool.templates), (3, 0));
 //! ```
@@ -43,11 +44,11 @@ pub use bounded::{format_size, size, span};
 pub(crate) use effective::Layers;
 pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
-pub use info::{RowInfo, Shape, TableInfo};
+pub use info::{RowInfo, TableInfo, ValueShape};
 pub use kinds::{
-    BOOLEAN, Choice, FILE_PATH, IntegerRange, List, Map, Optional, PROGRAM, Plain, SECRET,
-    STORE_URL, Set, Shaped, ValueContext, ValueKind, choice, integer, list, map, map_of, no_text,
-    opt, set,
+    BOOLEAN, Choice, DescribeShape, FILE_PATH, IntegerRange, List, Map, OptionalKind, PROGRAM,
+    PlainKind, SECRET, STORE_URL, Set, ValueContext, ValueKind, choice, integer, list, map, map_of,
+    no_text, opt, set,
 };
-pub use rows::{ExternalTable, Record, Row, Table, record};
+pub use rows::{ExternalTable, Record, SettingRow, SettingTable, record};
 pub use texts::{TextKind, from_str};

@@ -3,28 +3,28 @@
 use serde_json::Value;
 
 use super::flags::{FlagValues, flag_value};
-use super::info::{RowInfo, Shape, TableInfo};
-use super::kinds::{Shaped, ValueContext, ValueKind};
-use crate::decode::{Fields, Item};
+use super::info::{RowInfo, TableInfo, ValueShape};
+use super::kinds::{DescribeShape, ValueContext, ValueKind};
+use crate::decode::{ConfigItem, ObjectFields};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::environment::Environment;
-use crate::origin::Origin;
+use crate::origin::SettingOrigin;
 use crate::value_error::ValueError;
 
 /// The keys of one table of a file, and where their values go in `S`.
-pub struct Table<S: 'static> {
+pub struct SettingTable<S: 'static> {
     /// What messages call it.
     pub name: &'static str,
     /// What it is about.
     pub about: &'static str,
     /// One row a key.
-    pub rows: &'static [Row<S>],
+    pub rows: &'static [SettingRow<S>],
     /// What is wrong only together: reports it.
-    pub check: Option<fn(&Fields<'_>, &mut S)>,
+    pub check: Option<fn(&ObjectFields<'_>, &mut S)>,
 }
 
 /// One key. Made by [`table!`](crate::table!).
-pub struct Row<S: 'static> {
+pub struct SettingRow<S: 'static> {
     key: &'static str,
     about: &'static str,
     required: bool,
@@ -34,17 +34,17 @@ pub struct Row<S: 'static> {
     in_file: bool,
     brief: bool,
     by_code: bool,
-    read: fn(&Item<'_>, &mut S) -> Option<()>,
+    read: fn(&ConfigItem<'_>, &mut S) -> Option<()>,
     parse: fn(&str, ValueContext<'_>, &mut S) -> Result<(), ValueError>,
     describe: fn(&S) -> RowInfo,
 }
 
-impl<S> Row<S> {
+impl<S> SettingRow<S> {
     /// A key; the functions read it, take it from a flag or variable, and describe it.
     pub const fn new(
         key: &'static str,
         about: &'static str,
-        read: fn(&Item<'_>, &mut S) -> Option<()>,
+        read: fn(&ConfigItem<'_>, &mut S) -> Option<()>,
         parse: fn(&str, ValueContext<'_>, &mut S) -> Result<(), ValueError>,
         describe: fn(&S) -> RowInfo,
     ) -> Self {
@@ -123,10 +123,10 @@ impl<S> Row<S> {
             .flag
             .and_then(|name| Some((name, flag_value(flags, name)?)));
         let (text, origin, name) = match (flag, self.variable) {
-            (Some((name, text)), _) => (text, Origin::Flag(name), name),
+            (Some((name, text)), _) => (text, SettingOrigin::Flag(name), name),
             (None, Some(name)) => match environment.get(name) {
                 Ok(None | Some("")) => return Ok(()),
-                Ok(Some(text)) => (text, Origin::Variable(name), name),
+                Ok(Some(text)) => (text, SettingOrigin::Variable(name), name),
                 Err(error) => return Err((name, ValueError::new(error.to_string()))),
             },
             (None, None) => return Ok(()),
@@ -154,15 +154,15 @@ impl<S> Row<S> {
     }
 }
 
-impl<S> Table<S> {
+impl<S> SettingTable<S> {
     /// Reads all keys into `target`, whose values hold where a key is absent or wrong. `None` when
     /// a required key is; everything that is wrong has been reported.
-    pub fn read(&self, item: &Item<'_>, target: &mut S) -> Option<()> {
+    pub fn read(&self, item: &ConfigItem<'_>, target: &mut S) -> Option<()> {
         self.fields(item, |fields| self.read_rows(fields, target))
     }
 
     /// Reads all keys into a new value.
-    pub fn read_new(&self, item: &Item<'_>) -> Option<S>
+    pub fn read_new(&self, item: &ConfigItem<'_>) -> Option<S>
     where
         S: Default,
     {
@@ -173,8 +173,8 @@ impl<S> Table<S> {
     /// Hands over the object with these keys: for tables that code reads in part.
     pub fn fields<'d, T>(
         &self,
-        item: &Item<'d>,
-        read: impl FnOnce(&Fields<'d>) -> Option<T>,
+        item: &ConfigItem<'d>,
+        read: impl FnOnce(&ObjectFields<'d>) -> Option<T>,
     ) -> Option<T> {
         let in_file = self.rows.iter().filter(|row| row.in_file);
         let keys: Vec<&str> = in_file.map(|row| row.key).collect();
@@ -182,10 +182,10 @@ impl<S> Table<S> {
     }
 
     /// Reads what rows say where to put, then checks it together.
-    pub fn read_rows(&self, fields: &Fields<'_>, target: &mut S) -> Option<()> {
+    pub fn read_rows(&self, fields: &ObjectFields<'_>, target: &mut S) -> Option<()> {
         let mut complete = Some(());
         for row in self.rows.iter().filter(|row| row.in_file && !row.by_code) {
-            let mut read = |item: &Item<'_>| (row.read)(item, target);
+            let mut read = |item: &ConfigItem<'_>| (row.read)(item, target);
             if !row.required {
                 fields.optional(row.key, read);
             } else if fields.required(row.key, &mut read).is_none() {
@@ -236,14 +236,14 @@ impl<S> Table<S> {
     }
 }
 
-impl<S: Default> Shaped for &'static Table<S> {
-    fn shape(&self) -> Shape {
-        Shape::Table(self.describe(&S::default()))
+impl<S: Default> DescribeShape for &'static SettingTable<S> {
+    fn shape(&self) -> ValueShape {
+        ValueShape::Table(self.describe(&S::default()))
     }
 }
 
-impl<S: Default> ValueKind<S> for &'static Table<S> {
-    fn read(&self, item: &Item<'_>) -> Option<S> {
+impl<S: Default> ValueKind<S> for &'static SettingTable<S> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<S> {
         self.read_new(item)
     }
 
@@ -254,23 +254,23 @@ impl<S: Default> ValueKind<S> for &'static Table<S> {
 
 /// See [`record`].
 pub struct Record<S: 'static> {
-    table: &'static Table<S>,
+    table: &'static SettingTable<S>,
     start: fn() -> S,
 }
 
 /// A table as a value of its own; `start` is what holds where a key is absent.
-pub const fn record<S>(table: &'static Table<S>, start: fn() -> S) -> Record<S> {
+pub const fn record<S>(table: &'static SettingTable<S>, start: fn() -> S) -> Record<S> {
     Record { table, start }
 }
 
-impl<S> Shaped for Record<S> {
-    fn shape(&self) -> Shape {
-        Shape::Table(self.table.describe(&(self.start)()))
+impl<S> DescribeShape for Record<S> {
+    fn shape(&self) -> ValueShape {
+        ValueShape::Table(self.table.describe(&(self.start)()))
     }
 }
 
 impl<S> ValueKind<S> for Record<S> {
-    fn read(&self, item: &Item<'_>) -> Option<S> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<S> {
         let mut target = (self.start)();
         self.table.read(item, &mut target).map(|()| target)
     }
@@ -284,18 +284,18 @@ impl<S> ValueKind<S> for Record<S> {
 #[derive(Debug, Clone, Copy)]
 pub struct ExternalTable(pub fn() -> TableInfo);
 
-impl Shaped for ExternalTable {
-    fn shape(&self) -> Shape {
-        Shape::Table((self.0)())
+impl DescribeShape for ExternalTable {
+    fn shape(&self) -> ValueShape {
+        ValueShape::Table((self.0)())
     }
 }
 
-/// Writes a [`Table`] with one row a key.
+/// Writes a [`SettingTable`] with one row a key.
 ///
 /// | Row | Meaning |
 /// |---|---|
 /// | `"key" = kind => path.in.struct;` | a value of that [`ValueKind`] |
-/// | `"key" (variable "X", flag "--x", required) = kind => path;` | the same with [`Row`]'s attributes |
+/// | `"key" (variable "X", flag "--x", required) = kind => path;` | the same with [`SettingRow`]'s attributes |
 /// | `"key" { TABLE } => path;` | a table inside, always in force |
 /// | `"key" { TABLE };` | the same for the same struct |
 /// | `"key" = kind;` | described here, read by code |
@@ -310,7 +310,7 @@ macro_rules! table {
     (@rows [$target:ty] [$($done:expr),*]) => { &[$($done),*] };
     (@rows [$target:ty] [$($done:expr),*] $(#[doc = $doc:literal])* $key:literal
         $(($($with:ident $($text:literal)?),+))? = $kind:expr => $($path:tt).+; $($rest:tt)*) => {
-        $crate::table!(@rows [$target] [$($done,)* $crate::Row::<$target>::new(
+        $crate::table!(@rows [$target] [$($done,)* $crate::SettingRow::<$target>::new(
             $key,
             concat!($($doc),*),
             |item, target| {
@@ -326,7 +326,7 @@ macro_rules! table {
     };
     (@rows [$target:ty] [$($done:expr),*] $(#[doc = $doc:literal])* $key:literal
         $(($($with:ident $($text:literal)?),+))? = $kind:expr; $($rest:tt)*) => {
-        $crate::table!(@rows [$target] [$($done,)* $crate::Row::<$target>::new(
+        $crate::table!(@rows [$target] [$($done,)* $crate::SettingRow::<$target>::new(
             $key,
             concat!($($doc),*),
             |_, _| Some(()),
@@ -336,7 +336,7 @@ macro_rules! table {
     };
     (@rows [$target:ty] [$($done:expr),*] $(#[doc = $doc:literal])* $key:literal
         { $table:path } $(=> $($path:tt).+)?; $($rest:tt)*) => {
-        $crate::table!(@rows [$target] [$($done,)* $crate::Row::<$target>::new(
+        $crate::table!(@rows [$target] [$($done,)* $crate::SettingRow::<$target>::new(
             $key,
             concat!($($doc),*),
             |item, target| $table.read(item, &mut (*target)$($(.$path)+)?),
@@ -348,7 +348,7 @@ macro_rules! table {
         $($rows:tt)*
     } $(then $check:expr;)?)+) => {
         $($(#[doc = $about])*
-        $(pub $(($scope))?)? static $name: $crate::Table<$target> = $crate::Table {
+        $(pub $(($scope))?)? static $name: $crate::SettingTable<$target> = $crate::SettingTable {
             name: $title,
             about: concat!($($about),*),
             rows: $crate::table!(@rows [$target] [] $($rows)*),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::info::{RowInfo, Shape, TableInfo};
+use super::info::{RowInfo, TableInfo, ValueShape};
 
 impl TableInfo {
     /// The schema of a file with these keys. `x-variable`, `x-flag`, `x-default`, `x-brief` and
@@ -63,7 +63,7 @@ impl RowInfo {
     }
 }
 
-impl Shape {
+impl ValueShape {
     fn schema(&self) -> Value {
         match self {
             Self::Value(schema) => schema.clone(),

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::info::Shape;
-use super::kinds::{Shaped, ValueContext, ValueKind};
+use super::info::ValueShape;
+use super::kinds::{DescribeShape, ValueContext, ValueKind};
 use crate::bytes::ByteSize;
-use crate::decode::Item;
+use crate::decode::ConfigItem;
 use crate::duration::{format_duration, parse_duration};
 use crate::link::parse_http_url;
 use crate::value_error::ValueError;
@@ -106,9 +106,9 @@ pub fn from_str<T: FromStr<Err: Display>>(text: &str) -> Result<T, ValueError> {
         .map_err(|error: T::Err| ValueError::new(error.to_string()))
 }
 
-impl<T> Shaped for TextKind<T> {
-    fn shape(&self) -> Shape {
-        Shape::Value(match self.format {
+impl<T> DescribeShape for TextKind<T> {
+    fn shape(&self) -> ValueShape {
+        ValueShape::Value(match self.format {
             "" => json!({"type": "string", "minLength": 1}),
             format => json!({"type": "string", "format": format}),
         })
@@ -116,7 +116,7 @@ impl<T> Shaped for TextKind<T> {
 }
 
 impl<T> ValueKind<T> for TextKind<T> {
-    fn read(&self, item: &Item<'_>) -> Option<T> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<T> {
         item.parsed(self.parse)
     }
 

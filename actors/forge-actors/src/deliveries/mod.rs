@@ -29,7 +29,7 @@ use crate::age_clock::{AgeClock, StoredTime};
 
 /// What becomes of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Admission {
+pub enum DeliveryAdmission {
     /// It is new.
     Fresh,
     /// It was seen: same id and body, same body under another id, or another delivery about the
@@ -42,7 +42,7 @@ pub enum Admission {
     SameIdOtherBody,
 }
 
-impl Admission {
+impl DeliveryAdmission {
     /// Whether it is to be worked on.
     #[must_use]
     pub fn is_new(&self) -> bool {
@@ -78,7 +78,7 @@ impl<'a> Arrival<'a> {
 
 /// How long deliveries are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct DeliveryRetention {
     /// At most so many: deliveries, and subjects that were admitted by themselves.
     pub max_entries: u64,
     /// None older than this, by a time that a jump of the clock does not move: see
@@ -86,7 +86,7 @@ pub struct Bounds {
     pub max_age: Duration,
 }
 
-impl Default for Bounds {
+impl Default for DeliveryRetention {
     /// 150,000 deliveries, 30 days.
     fn default() -> Self {
         Self {
@@ -105,7 +105,7 @@ const PRUNED: usize = 16;
 pub struct Deliveries(Arc<Inner>);
 
 struct Inner {
-    bounds: Bounds,
+    bounds: DeliveryRetention,
     /// Used by the store's writer alone, so nobody waits for it.
     index: Mutex<Index>,
     clock: AgeClock,
@@ -118,13 +118,13 @@ impl Deliveries {
     ///
     /// # Errors
     /// The store's.
-    pub fn open(store: &Store, bounds: Bounds) -> Result<Self, StoreError> {
+    pub fn open(store: &Store, bounds: DeliveryRetention) -> Result<Self, StoreError> {
         Self::open_with(store, bounds, Index::default(), Instant::now)
     }
 
     fn open_with(
         store: &Store,
-        bounds: Bounds,
+        bounds: DeliveryRetention,
         mut index: Index,
         monotonic: fn() -> Instant,
     ) -> Result<Self, StoreError> {
@@ -153,18 +153,18 @@ impl Deliveries {
         rows: &mut WriteTxn<'_>,
         arrival: &Arrival<'_>,
         now: u64,
-    ) -> Result<Admission, StoreError> {
+    ) -> Result<DeliveryAdmission, StoreError> {
         let index = &mut *self.0.index.lock();
         let body = arrival.body.as_bytes();
         if let Some(DeliveryRow { led_to, .. }) = index.find(rows, LookupKey::Body(body))? {
-            return Ok(Admission::Duplicate { led_to });
+            return Ok(DeliveryAdmission::Duplicate { led_to });
         }
         let same_id = index.find(rows, LookupKey::Id(arrival.id.as_str()))?;
         if let Some(seen) = &same_id
             && !seen.is_comparable_with(arrival.body)
         {
             let led_to = seen.led_to.clone();
-            return Ok(Admission::Duplicate { led_to });
+            return Ok(DeliveryAdmission::Duplicate { led_to });
         }
         let first = match arrival.subject {
             Some(subject) => index.find(rows, LookupKey::Subject(subject))?,
@@ -179,11 +179,11 @@ impl Deliveries {
         };
         self.record(index, rows, &seen, now)?;
         Ok(match (is_first, same_id) {
-            (false, _) => Admission::Duplicate {
+            (false, _) => DeliveryAdmission::Duplicate {
                 led_to: seen.led_to,
             },
-            (true, Some(_)) => Admission::SameIdOtherBody,
-            (true, None) => Admission::Fresh,
+            (true, Some(_)) => DeliveryAdmission::SameIdOtherBody,
+            (true, None) => DeliveryAdmission::Fresh,
         })
     }
 
@@ -233,7 +233,7 @@ impl Deliveries {
         rows: &mut WriteTxn<'_>,
         now: u64,
     ) -> Result<(), StoreError> {
-        let Bounds {
+        let DeliveryRetention {
             max_entries,
             max_age,
         } = self.0.bounds;

@@ -7,13 +7,13 @@ use std::sync::mpsc;
 
 use parking_lot::RwLock;
 use proptest::prelude::*;
-use store::{BackendFactory, Options, StorageBackend};
+use store::{BackendFactory, StorageBackend, StoreOptions};
 
 use super::tests::{digest_under, years};
 use super::*;
 
 const HOUR: u64 = 3600 * 1000;
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: DeliveryRetention = DeliveryRetention {
     max_entries: 5,
     max_age: Duration::from_secs(48 * 3600),
 };
@@ -70,7 +70,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Answer {
-    Delivery(Admission),
+    Delivery(DeliveryAdmission),
     Subject(bool),
 }
 
@@ -111,7 +111,7 @@ impl Model {
             }
         };
         let duplicate = |of: &DeliveryRow| {
-            Answer::Delivery(Admission::Duplicate {
+            Answer::Delivery(DeliveryAdmission::Duplicate {
                 led_to: of.led_to.clone(),
             })
         };
@@ -138,8 +138,8 @@ impl Model {
         let answer = match &first {
             _ if seen.id.is_none() => Answer::Subject(true),
             Some(first) => duplicate(first),
-            None if same_id => Answer::Delivery(Admission::SameIdOtherBody),
-            None => Answer::Delivery(Admission::Fresh),
+            None if same_id => Answer::Delivery(DeliveryAdmission::SameIdOtherBody),
+            None => Answer::Delivery(DeliveryAdmission::Fresh),
         };
         if let Some(first) = first {
             (seen.subject, seen.led_to) = (None, first.led_to);
@@ -202,10 +202,10 @@ struct SystemUnderTest {
 impl SystemUnderTest {
     fn new(mask: u64, room: usize) -> Self {
         let disk = Disk::default();
-        let options = Options {
+        let options = StoreOptions {
             linger: Duration::ZERO,
             probe_every: Duration::ZERO,
-            ..Options::new("model")
+            ..StoreOptions::new("model")
         };
         let store = Store::open_with("disk", disk.factory(), &options).unwrap();
         Self {

@@ -1,18 +1,18 @@
 //! Tests of what is admitted.
 
 use forge_core::WebhookSecrets;
-use store::Options;
+use store::StoreOptions;
 
 use super::*;
 
 const DAY: u64 = 24 * 3600 * 1000;
 
 fn store() -> Store {
-    Store::in_memory(&Options::new("test")).unwrap()
+    Store::in_memory(&StoreOptions::new("test")).unwrap()
 }
 
 fn open(store: &Store) -> Deliveries {
-    Deliveries::open(store, Bounds::default()).unwrap()
+    Deliveries::open(store, DeliveryRetention::default()).unwrap()
 }
 
 /// A monotonic clock that goes forward by a year with each look: the time of a test is believed.
@@ -40,10 +40,10 @@ fn digest(body: &str) -> BodyDigest {
     digest_under("a secret", body.as_bytes())
 }
 
-const DUPLICATE: Admission = Admission::Duplicate { led_to: None };
+const DUPLICATE: DeliveryAdmission = DeliveryAdmission::Duplicate { led_to: None };
 
-fn led_to(what: &str) -> Admission {
-    Admission::Duplicate {
+fn led_to(what: &str) -> DeliveryAdmission {
+    DeliveryAdmission::Duplicate {
         led_to: Some(what.to_owned()),
     }
 }
@@ -54,7 +54,7 @@ fn admit_all(
     (id, body): (&str, &str),
     of: (Option<&'static str>, Option<&'static str>),
     now: u64,
-) -> Admission {
+) -> DeliveryAdmission {
     admit_digest((store, keep), (id.parse().unwrap(), digest(body)), of, now)
 }
 
@@ -63,7 +63,7 @@ fn admit_digest(
     (id, body): (DeliveryId, BodyDigest),
     (subject, leads_to): (Option<&'static str>, Option<&'static str>),
     now: u64,
-) -> Admission {
+) -> DeliveryAdmission {
     let keep = keep.clone();
     let admitted = store.write_blocking(move |rows| {
         let arrival = Arrival {
@@ -76,7 +76,7 @@ fn admit_digest(
     admitted.unwrap()
 }
 
-fn admit(store: &Store, keep: &Deliveries, id: &str, body: &str, now: u64) -> Admission {
+fn admit(store: &Store, keep: &Deliveries, id: &str, body: &str, now: u64) -> DeliveryAdmission {
     admit_all((store, keep), (id, body), (None, None), now)
 }
 
@@ -103,14 +103,14 @@ fn rows(store: &Store) -> u64 {
 }
 
 /// W13 to W15, in this order.
-const SEQUENCE: [(&str, &str, Admission); 7] = [
-    ("a", "1", Admission::Fresh),
+const SEQUENCE: [(&str, &str, DeliveryAdmission); 7] = [
+    ("a", "1", DeliveryAdmission::Fresh),
     ("a", "1", DUPLICATE),
     ("b", "1", DUPLICATE),
-    ("a", "2", Admission::SameIdOtherBody),
+    ("a", "2", DeliveryAdmission::SameIdOtherBody),
     ("a", "2", DUPLICATE),
     ("a", "1", DUPLICATE),
-    ("c", "3", Admission::Fresh),
+    ("c", "3", DeliveryAdmission::Fresh),
 ];
 
 #[test]
@@ -127,7 +127,8 @@ fn w13_w14_w15_hold_if_all_hashes_are_the_same() {
     for mask in [0, 1] {
         let store = store();
         let index = Index::sized(mask, 6);
-        let keep = Deliveries::open_with(&store, Bounds::default(), index, years).unwrap();
+        let keep =
+            Deliveries::open_with(&store, DeliveryRetention::default(), index, years).unwrap();
         for (now, (id, body, expected)) in (1..).zip(SEQUENCE) {
             assert_eq!(admit(&store, &keep, id, body, now), expected, "{id} {body}");
         }
@@ -149,7 +150,7 @@ fn a_duplicate_tells_what_the_first_one_led_to() {
     let of = (Some("pull 1"), Some("run 1"));
     assert_eq!(
         admit_all((&store, &keep), ("a", "1"), of, 1),
-        Admission::Fresh
+        DeliveryAdmission::Fresh
     );
     for keep in [&keep, &open(&store)] {
         assert_eq!(admit(&store, keep, "b", "1", 2), led_to("run 1"));
@@ -170,15 +171,18 @@ fn once_the_secret_was_changed_the_ids_of_former_deliveries_decide_alone() {
         let delivery = (id.parse().unwrap(), digest_under(secret, body));
         admit_digest((&store, &keep), delivery, of, 1)
     };
-    assert_eq!(admit("a", "former", b"1"), Admission::Fresh);
+    assert_eq!(admit("a", "former", b"1"), DeliveryAdmission::Fresh);
     assert_eq!(admit("b", "former", b"1"), led_to("run 1"));
-    assert_eq!(admit("a", "former", b"2"), Admission::SameIdOtherBody);
+    assert_eq!(
+        admit("a", "former", b"2"),
+        DeliveryAdmission::SameIdOtherBody
+    );
     for body in [b"1", b"2", b"3"] {
         assert_eq!(admit("a", "new", body), led_to("run 1"), "{body:?}");
     }
-    assert_eq!(admit("c", "new", b"1"), Admission::Fresh);
+    assert_eq!(admit("c", "new", b"1"), DeliveryAdmission::Fresh);
     assert_eq!(admit("d", "new", b"1"), led_to("run 1"));
-    assert_eq!(admit("c", "new", b"2"), Admission::SameIdOtherBody);
+    assert_eq!(admit("c", "new", b"2"), DeliveryAdmission::SameIdOtherBody);
 }
 
 #[test]
@@ -188,12 +192,12 @@ fn w19_an_error_after_the_admission_leaves_the_delivery_new() {
         fail(&store, &keep, "a", "1", now);
     }
     assert_eq!(rows(&store), 0);
-    assert_eq!(admit(&store, &keep, "a", "1", 5), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "a", "1", 5), DeliveryAdmission::Fresh);
     assert_eq!(admit(&store, &keep, "a", "1", 6), DUPLICATE);
     fail(&store, &keep, "a", "2", 7);
     assert_eq!(
         admit(&store, &keep, "a", "3", 8),
-        Admission::SameIdOtherBody,
+        DeliveryAdmission::SameIdOtherBody,
         "the row before the one that was undone is found"
     );
 }
@@ -210,27 +214,30 @@ fn w20_a_subject_is_admitted_once() {
 
 #[test]
 fn the_oldest_are_forgotten_by_age_and_by_number() {
-    let bounds = Bounds {
+    let bounds = DeliveryRetention {
         max_entries: 3,
         max_age: Duration::from_secs(10 * 24 * 3600),
     };
     let store = store();
     let keep = Deliveries::open_with(&store, bounds, Index::default(), years).unwrap();
     for (now, id) in (0..).zip(["a", "b", "c"]) {
-        assert_eq!(admit(&store, &keep, id, id, now), Admission::Fresh);
+        assert_eq!(admit(&store, &keep, id, id, now), DeliveryAdmission::Fresh);
     }
     assert_eq!(admit(&store, &keep, "a", "a", 4), DUPLICATE);
-    assert_eq!(admit(&store, &keep, "d", "d", 5), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "d", "d", 5), DeliveryAdmission::Fresh);
     assert_eq!(
         admit(&store, &keep, "a", "a", 6),
-        Admission::Fresh,
+        DeliveryAdmission::Fresh,
         "pushed out"
     );
     assert_eq!(admit(&store, &keep, "d", "d", 7), DUPLICATE);
-    assert_eq!(admit(&store, &keep, "e", "e", 11 * DAY), Admission::Fresh);
+    assert_eq!(
+        admit(&store, &keep, "e", "e", 11 * DAY),
+        DeliveryAdmission::Fresh
+    );
     assert_eq!(
         admit(&store, &keep, "d", "d", 11 * DAY),
-        Admission::Fresh,
+        DeliveryAdmission::Fresh,
         "too old"
     );
     assert_eq!(rows(&store), 2);
@@ -238,22 +245,22 @@ fn the_oldest_are_forgotten_by_age_and_by_number() {
 
 #[test]
 fn what_was_removed_by_a_request_that_failed_is_still_known() {
-    let bounds = Bounds {
+    let bounds = DeliveryRetention {
         max_entries: 2,
-        ..Bounds::default()
+        ..DeliveryRetention::default()
     };
     let store = store();
     let keep = Deliveries::open(&store, bounds).unwrap();
     for (now, id) in (1..).zip(["a", "b"]) {
-        assert_eq!(admit(&store, &keep, id, id, now), Admission::Fresh);
+        assert_eq!(admit(&store, &keep, id, id, now), DeliveryAdmission::Fresh);
     }
     for now in 3..6 {
         fail(&store, &keep, "c", "c", now);
         assert_eq!(admit(&store, &keep, "a", "a", now), DUPLICATE);
     }
-    assert_eq!(admit(&store, &keep, "c", "c", 7), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "c", "c", 7), DeliveryAdmission::Fresh);
     assert_eq!(admit(&store, &keep, "b", "b", 8), DUPLICATE);
-    assert_eq!(admit(&store, &keep, "a", "a", 9), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "a", "a", 9), DeliveryAdmission::Fresh);
 }
 
 #[test]
@@ -261,14 +268,23 @@ fn u8_a_clock_that_jumps_ahead_forgets_no_delivery() {
     let now = 20_000 * DAY;
     let (store, keep) = opened();
     for (number, id) in (0..).zip(["a", "b"]) {
-        assert_eq!(admit(&store, &keep, id, id, now + number), Admission::Fresh);
+        assert_eq!(
+            admit(&store, &keep, id, id, now + number),
+            DeliveryAdmission::Fresh
+        );
     }
     // A year ahead.
     let later = now + 365 * DAY;
-    assert_eq!(admit(&store, &keep, "c", "c", later), Admission::Fresh);
+    assert_eq!(
+        admit(&store, &keep, "c", "c", later),
+        DeliveryAdmission::Fresh
+    );
     // And once more after a restart, when the newest row is of then.
     let keep = open(&store);
-    assert_eq!(admit(&store, &keep, "d", "d", later), Admission::Fresh);
+    assert_eq!(
+        admit(&store, &keep, "d", "d", later),
+        DeliveryAdmission::Fresh
+    );
     for known in ["a", "b", "c", "d"] {
         let admitted = admit(&store, &keep, known, known, now + 3);
         assert_eq!(admitted, DUPLICATE, "{known}");

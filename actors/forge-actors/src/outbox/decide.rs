@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forge_core::{CommitState, CommitStatus, RunId};
-use http_clients::forge::{ForgeError, Refusal};
+use http_clients::forge::{ForgeError, ForgeRefusal};
 use http_clients::http::RetryPolicy;
 
 /// The delays of what may pass by itself.
@@ -91,7 +91,7 @@ pub struct CommentDelivery {
 
 /// What is to be done about a comment that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CommentStep {
     /// Send it.
     Send,
     /// Look whether the forge has it. If not: look again later, or send it.
@@ -105,17 +105,17 @@ pub enum Step {
 
 /// The next step.
 #[must_use]
-pub fn step(delivery: CommentDelivery) -> Step {
+pub fn step(delivery: CommentDelivery) -> CommentStep {
     match delivery {
-        CommentDelivery { taken: Some(_), .. } => Step::Check,
+        CommentDelivery { taken: Some(_), .. } => CommentStep::Check,
         CommentDelivery {
             uncertain: true,
             looks,
             ..
-        } => Step::Look {
+        } => CommentStep::Look {
             then_send: looks + 1 >= LOOKS_BEFORE_RESEND,
         },
-        _ => Step::Send,
+        _ => CommentStep::Send,
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn next_check(sent: u32, done: u32, settle: Duration) -> Option<Durat
 
 /// What follows a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryDecision {
+pub enum PostRetryDecision {
     /// Another attempt after this delay.
     Again(Duration),
     /// No further attempt by itself.
@@ -144,24 +144,24 @@ pub fn after_failure(
     attempt: u32,
     age: Duration,
     chance: f64,
-) -> RetryDecision {
+) -> PostRetryDecision {
     let (policy, patience) = match error {
         ForgeError::Permanent {
-            kind: Refusal::Unauthorised | Refusal::Forbidden,
+            kind: ForgeRefusal::Unauthorised | ForgeRefusal::Forbidden,
             ..
         } => (TOKEN, TOKEN_RETRY_WINDOW),
-        ForgeError::Permanent { .. } => return RetryDecision::Park,
+        ForgeError::Permanent { .. } => return PostRetryDecision::Park,
         ForgeError::Transient { .. } | ForgeError::RateLimited { .. } => (TRANSIENT, RETRY_WINDOW),
     };
     if age >= patience {
-        return RetryDecision::Park;
+        return PostRetryDecision::Park;
     }
     let own = policy.delay(attempt, chance);
     let requested = error
         .retry_after()
         .unwrap_or_default()
         .min(MAX_REQUESTED_DELAY);
-    RetryDecision::Again(own.max(requested))
+    PostRetryDecision::Again(own.max(requested))
 }
 
 #[cfg(test)]
@@ -261,13 +261,13 @@ mod tests {
             looks,
             taken,
         };
-        let look = |then_send| Step::Look { then_send };
+        let look = |then_send| CommentStep::Look { then_send };
         let table = [
-            (delivery(false, 0, None), Step::Send),
+            (delivery(false, 0, None), CommentStep::Send),
             (delivery(true, 0, None), look(false)),
             (delivery(true, 1, None), look(true)),
-            (delivery(true, 0, Some(7)), Step::Check),
-            (delivery(false, 0, Some(7)), Step::Check),
+            (delivery(true, 0, Some(7)), CommentStep::Check),
+            (delivery(false, 0, Some(7)), CommentStep::Check),
         ];
         for (delivery, expected) in table {
             assert_eq!(step(delivery), expected, "{delivery:?}");
@@ -294,24 +294,54 @@ mod tests {
             kind,
             reason: "x".into(),
         };
-        let again = |seconds| RetryDecision::Again(Duration::from_secs(seconds));
+        let again = |seconds| PostRetryDecision::Again(Duration::from_secs(seconds));
         let day = 24 * 3600;
         let table = [
             (transient(None), 1, 0, again(1)),
             (transient(None), 4, 0, again(8)),
             (transient(None), 50, day, again(300)),
-            (transient(None), 50, 7 * day, RetryDecision::Park),
+            (transient(None), 50, 7 * day, PostRetryDecision::Park),
             (transient(Some(20)), 1, 0, again(20)),
             (limited(1800), 1, 0, again(1800)),
             (limited(10 * day), 1, 0, again(3600)),
-            (refused(Refusal::Unauthorised), 1, 0, again(30)),
-            (refused(Refusal::Forbidden), 9, 0, again(900)),
-            (refused(Refusal::Unauthorised), 9, day, RetryDecision::Park),
-            (refused(Refusal::NotFound), 1, 0, RetryDecision::Park),
-            (refused(Refusal::Unprocessable), 1, 0, RetryDecision::Park),
-            (refused(Refusal::BadReply), 1, 0, RetryDecision::Park),
-            (refused(Refusal::Address), 1, 0, RetryDecision::Park),
-            (refused(Refusal::Other(400)), 1, 0, RetryDecision::Park),
+            (refused(ForgeRefusal::Unauthorised), 1, 0, again(30)),
+            (refused(ForgeRefusal::Forbidden), 9, 0, again(900)),
+            (
+                refused(ForgeRefusal::Unauthorised),
+                9,
+                day,
+                PostRetryDecision::Park,
+            ),
+            (
+                refused(ForgeRefusal::NotFound),
+                1,
+                0,
+                PostRetryDecision::Park,
+            ),
+            (
+                refused(ForgeRefusal::Unprocessable),
+                1,
+                0,
+                PostRetryDecision::Park,
+            ),
+            (
+                refused(ForgeRefusal::BadReply),
+                1,
+                0,
+                PostRetryDecision::Park,
+            ),
+            (
+                refused(ForgeRefusal::Address),
+                1,
+                0,
+                PostRetryDecision::Park,
+            ),
+            (
+                refused(ForgeRefusal::Other(400)),
+                1,
+                0,
+                PostRetryDecision::Park,
+            ),
         ];
         for (error, attempt, age, expected) in table {
             let next = after_failure(&error, attempt, Duration::from_secs(age), 1.0);

@@ -5,8 +5,8 @@ use store::{Key, ReadRows, StoreError, WriteTxn};
 
 use super::decide::{self, StatusAdmission, UpdateOutcome};
 use super::rows::{
-    COMMENTS, CommentKey, CommentRow, EntryKind, IndexEntry, IndexKey, Progress, STATUSES,
-    StatusKey, StatusRow, status_key,
+    COMMENTS, CommentKey, CommentRow, IndexEntry, IndexKey, OutboxEntryKind, OutboxStatusKey,
+    PostProgress, STATUSES, StatusRow, status_key,
 };
 
 /// Where a status is posted, and by whom.
@@ -136,24 +136,24 @@ pub fn comment(
 }
 
 /// Due at once.
-fn fresh(now: u64) -> Progress {
-    Progress {
+fn fresh(now: u64) -> PostProgress {
+    PostProgress {
         changed_at: now,
         due_at: Some(now),
-        ..Progress::default()
+        ..PostProgress::default()
     }
 }
 
 pub(super) fn put_status(
     rows: &mut WriteTxn<'_>,
-    key: &StatusKey,
+    key: &OutboxStatusKey,
     before: Option<&StatusRow>,
     row: &StatusRow,
 ) -> Result<(), StoreError> {
     let before = before.map(|row| &row.progress);
     index(
         rows,
-        EntryKind::Status,
+        OutboxEntryKind::Status,
         &key.to_bytes(),
         before,
         &row.progress,
@@ -170,7 +170,7 @@ pub(super) fn put_comment(
     let before = before.map(|row| &row.progress);
     index(
         rows,
-        EntryKind::Comment,
+        OutboxEntryKind::Comment,
         &key.to_bytes(),
         before,
         &row.progress,
@@ -181,10 +181,10 @@ pub(super) fn put_comment(
 /// Moves an entry to where its progress says it is.
 fn index(
     rows: &mut WriteTxn<'_>,
-    kind: EntryKind,
+    kind: OutboxEntryKind,
     key: &[u8],
-    before: Option<&Progress>,
-    after: &Progress,
+    before: Option<&PostProgress>,
+    after: &PostProgress,
 ) -> Result<(), StoreError> {
     let at = |time: u64| -> IndexKey { (time, kind as u8, key.to_vec()) };
     if let Some(before) = before {

@@ -41,7 +41,8 @@ mod view;
 
 pub use comments::{absent_comment, posted_comment, sending_comment};
 pub use decide::{
-    CommentDelivery, RetryDecision, StatusAdmission, Step, UpdateOutcome, after_failure, step,
+    CommentDelivery, CommentStep, PostRetryDecision, StatusAdmission, UpdateOutcome, after_failure,
+    step,
 };
 pub use enqueue::{
     CommentAdmission, NewComment, StatusTarget, comment, start_status, update_status,
@@ -52,5 +53,7 @@ pub use outcome::{
     record_failure, retry_parked,
 };
 pub(crate) use rows::CLOCK;
-pub use rows::{CommentKey, Failure, StatusKey};
-pub use view::{Entry, EntryState, Overview, OwedStatus, is_bad, list, obligations, overview};
+pub use rows::{CommentKey, OutboxStatusKey, PostFailure};
+pub use view::{
+    EntryState, OutboxEntry, Overview, OwedStatus, is_bad, list, obligations, overview,
+};

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use forge_core::{CommitSha, CommitStatus, IssueNumber, RepoName};
 use http_clients::forge::ForgeError;
-use store::{ReadRows, Retention, StoreError, WriteTxn};
+use store::{ReadRows, StoreError, TableRetention, WriteTxn};
 
-use super::decide::{CommentDelivery, RetryDecision, after_failure};
+use super::decide::{CommentDelivery, PostRetryDecision, after_failure};
 use super::enqueue::{put_comment, put_status};
 use super::rows::{
-    COMMENTS, CommentKey, CommentRow, DUE, Failure, IndexedKey, PARKED, POSTED, Progress, STATUSES,
-    StatusKey, StatusRow, entry_of, status_key,
+    COMMENTS, CommentKey, CommentRow, DUE, IndexedKey, OutboxStatusKey, PARKED, POSTED,
+    PostFailure, PostProgress, STATUSES, StatusRow, entry_of, status_key,
 };
 
 /// Most bytes of a reason that are kept.
@@ -22,7 +22,7 @@ pub enum PostTask {
     /// A status.
     Status {
         /// Where it is kept.
-        key: StatusKey,
+        key: OutboxStatusKey,
         /// Whose token.
         account: String,
         /// The repository.
@@ -127,7 +127,10 @@ pub fn due_after(rows: &mut impl ReadRows, now: u64) -> Result<Option<u64>, Stor
     Ok(next.map(|((at, _, _), _)| at))
 }
 
-fn status_work(rows: &mut impl ReadRows, key: StatusKey) -> Result<Option<PostTask>, StoreError> {
+fn status_work(
+    rows: &mut impl ReadRows,
+    key: OutboxStatusKey,
+) -> Result<Option<PostTask>, StoreError> {
     let row = rows.get(&STATUSES, &key)?;
     Ok(row.map(|row| PostTask::Status {
         key,
@@ -158,7 +161,7 @@ fn comment_work(rows: &mut impl ReadRows, key: CommentKey) -> Result<Option<Post
     }))
 }
 
-fn attempt(progress: &Progress) -> Attempt {
+fn attempt(progress: &PostProgress) -> Attempt {
     Attempt {
         number: progress.attempts.saturating_add(1),
         since: progress.changed_at,
@@ -171,7 +174,7 @@ fn attempt(progress: &Progress) -> Attempt {
 /// The store's.
 pub fn posted_status(
     rows: &mut WriteTxn<'_>,
-    key: &StatusKey,
+    key: &OutboxStatusKey,
     version: u64,
     now: u64,
 ) -> Result<(), StoreError> {
@@ -208,11 +211,11 @@ pub fn record_failure(
     settle: Duration,
     now: u64,
     chance: f64,
-) -> Result<RetryDecision, StoreError> {
+) -> Result<PostRetryDecision, StoreError> {
     let Attempt { number, since } = work.attempt();
     let age = Duration::from_millis(now.saturating_sub(since));
     let mut next = after_failure(error, number, age, chance);
-    if let RetryDecision::Again(delay) = &mut next
+    if let PostRetryDecision::Again(delay) = &mut next
         && *sending
         && error.may_be_done()
     {
@@ -235,7 +238,7 @@ pub fn record_failure(
                     (row.uncertain, row.sent) = (delivery.uncertain, delivery.sent);
                 }
                 row.progress.failed(error, next, now);
-                if row.comment.is_some() && next == RetryDecision::Park {
+                if row.comment.is_some() && next == PostRetryDecision::Park {
                     // The forge has it; it was only to be checked.
                     row.progress.posted(now);
                 }
@@ -264,10 +267,10 @@ pub fn mark_missing(
         return Ok(false);
     };
     let mut row = before.clone();
-    row.progress = Progress {
+    row.progress = PostProgress {
         changed_at: before.progress.changed_at,
         due_at: Some(now),
-        ..Progress::default()
+        ..PostProgress::default()
     };
     put_status(rows, &key, Some(&before), &row)?;
     Ok(true)
@@ -279,10 +282,10 @@ pub fn mark_missing(
 /// # Errors
 /// The store's.
 pub fn retry_parked(rows: &mut WriteTxn<'_>, now: u64, limit: usize) -> Result<usize, StoreError> {
-    let again = Progress {
+    let again = PostProgress {
         changed_at: now,
         due_at: Some(now),
-        ..Progress::default()
+        ..PostProgress::default()
     };
     let parked = rows.range(&PARKED, .., limit)?;
     let count = parked.len();
@@ -334,7 +337,7 @@ pub(crate) fn newest_post(rows: &mut impl ReadRows) -> Result<Option<u64>, Store
 /// The store's.
 pub fn prune(
     rows: &mut WriteTxn<'_>,
-    keep: Retention,
+    keep: TableRetention,
     now: u64,
     limit: usize,
 ) -> Result<usize, StoreError> {
@@ -369,7 +372,7 @@ impl StatusRow {
     }
 }
 
-impl Progress {
+impl PostProgress {
     pub(super) fn posted(&mut self, now: u64) {
         self.due_at = None;
         self.parked = false;
@@ -377,19 +380,19 @@ impl Progress {
         self.posted_at = Some(now);
     }
 
-    fn failed(&mut self, error: &ForgeError, next: RetryDecision, now: u64) {
+    fn failed(&mut self, error: &ForgeError, next: PostRetryDecision, now: u64) {
         let reason = error.to_string();
         self.attempts = self.attempts.saturating_add(1);
-        self.failure = Some(Failure {
+        self.failure = Some(PostFailure {
             reason: forge_core::text::shorten(&reason, MAX_REASON_BYTES).into_owned(),
             at: now,
         });
         match next {
-            RetryDecision::Again(delay) => {
+            PostRetryDecision::Again(delay) => {
                 let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.due_at = Some(now.saturating_add(delay));
             }
-            RetryDecision::Park => {
+            PostRetryDecision::Park => {
                 self.due_at = None;
                 self.parked = true;
             }

@@ -7,20 +7,24 @@ use store::{Key, Row, Table};
 use crate::age_clock::StoredTime;
 
 /// Repository (lower case), commit, context.
-pub type StatusKey = (String, String, String);
+pub type OutboxStatusKey = (String, String, String);
 
 /// A comment's key, chosen by whoever enqueues it: once used, never used again.
 pub type CommentKey = String;
 
 /// The key of a status.
-pub(crate) fn status_key(repo: &RepoName, sha: &CommitSha, context: &StatusContext) -> StatusKey {
+pub(crate) fn status_key(
+    repo: &RepoName,
+    sha: &CommitSha,
+    context: &StatusContext,
+) -> OutboxStatusKey {
     let repo = repo.as_str().to_ascii_lowercase();
     (repo, sha.to_string(), context.to_string())
 }
 
 /// Why the last attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct PostFailure {
     /// For people.
     pub reason: String,
     /// When, in ms.
@@ -29,7 +33,7 @@ pub struct Failure {
 
 /// How a post stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Progress {
+pub(crate) struct PostProgress {
     /// When what is to be posted was last changed, in ms.
     pub(crate) changed_at: u64,
     /// When it is due, in ms; `None`: posted or parked.
@@ -37,7 +41,7 @@ pub(crate) struct Progress {
     /// Attempts that failed since it was changed.
     pub(crate) attempts: u32,
     /// The last failure since then.
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<PostFailure>,
     /// It is not tried any more.
     pub(crate) parked: bool,
     /// When the forge took it, in ms.
@@ -54,7 +58,7 @@ pub(crate) struct StatusRow {
     pub(crate) status: CommitStatus,
     /// Grows with each change.
     pub(crate) version: u64,
-    pub(crate) progress: Progress,
+    pub(crate) progress: PostProgress,
 }
 
 /// A comment, in [`COMMENTS`].
@@ -69,7 +73,7 @@ pub(crate) struct CommentRow {
     pub(crate) uncertain: bool,
     /// The forge's id for it.
     pub(crate) comment: Option<u64>,
-    pub(crate) progress: Progress,
+    pub(crate) progress: PostProgress,
     /// How often it was sent.
     pub(crate) sent: u32,
     /// How often in a row the forge did not have it, since it was sent last.
@@ -94,15 +98,15 @@ impl Row for IndexEntry {
 
 /// What an index entry names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum EntryKind {
+pub(crate) enum OutboxEntryKind {
     Status = 0,
     Comment = 1,
 }
 
-/// A time, a [`EntryKind`], and the encoded key.
+/// A time, a [`OutboxEntryKind`], and the encoded key.
 pub(crate) type IndexKey = (u64, u8, Vec<u8>);
 
-pub(crate) const STATUSES: Table<StatusKey, StatusRow> = Table::new("forge_outbox_statuses");
+pub(crate) const STATUSES: Table<OutboxStatusKey, StatusRow> = Table::new("forge_outbox_statuses");
 pub(crate) const COMMENTS: Table<CommentKey, CommentRow> = Table::new("forge_outbox_comments");
 /// What is to be posted, by when it is due.
 pub(crate) const DUE: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_due");
@@ -113,7 +117,7 @@ pub(crate) const PARKED: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_
 /// What the forge has, by when it took it.
 pub(crate) const POSTED: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_posted");
 
-impl Progress {
+impl PostProgress {
     /// The index it stands in, and by which time.
     pub(crate) fn place(&self) -> (Table<IndexKey, IndexEntry>, u64) {
         if let Some(due) = self.due_at {
@@ -129,14 +133,14 @@ impl Progress {
 
 /// What an index entry names, decoded.
 pub(crate) enum IndexedKey {
-    Status(StatusKey),
+    Status(OutboxStatusKey),
     Comment(CommentKey),
 }
 
 /// Decodes an index entry; `None`: it is none of ours.
 pub(crate) fn entry_of(kind: u8, key: &[u8]) -> Option<IndexedKey> {
-    if kind == EntryKind::Status as u8 {
-        return StatusKey::from_bytes(key).map(IndexedKey::Status);
+    if kind == OutboxEntryKind::Status as u8 {
+        return OutboxStatusKey::from_bytes(key).map(IndexedKey::Status);
     }
     CommentKey::from_bytes(key).map(IndexedKey::Comment)
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use store::{ReadRows, StoreError};
 
 use super::rows::{
-    COMMENTS, CommentKey, DUE, Failure, IndexedKey, PARKED, POSTED, Progress, STATUSES, StatusKey,
-    StatusRow, entry_of, status_key,
+    COMMENTS, CommentKey, DUE, IndexedKey, OutboxStatusKey, PARKED, POSTED, PostFailure,
+    PostProgress, STATUSES, StatusRow, entry_of, status_key,
 };
 
 /// How an entry stands.
@@ -23,7 +23,7 @@ pub enum EntryState {
 
 /// An entry, for people and their tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct OutboxEntry {
     /// How it stands.
     pub state: EntryState,
     /// Whose token posts it.
@@ -83,7 +83,7 @@ pub struct OwedStatus {
 ///
 /// # Errors
 /// The store's.
-pub fn list(rows: &mut impl ReadRows, limit: usize) -> Result<Vec<Entry>, StoreError> {
+pub fn list(rows: &mut impl ReadRows, limit: usize) -> Result<Vec<OutboxEntry>, StoreError> {
     let mut found = rows.range(&DUE, .., limit)?;
     found.extend(rows.range_back(&PARKED, .., limit)?);
     found.extend(rows.range_back(&POSTED, .., limit)?);
@@ -151,9 +151,12 @@ fn obligation(row: StatusRow) -> OwedStatus {
     }
 }
 
-fn status_entry(rows: &mut impl ReadRows, key: &StatusKey) -> Result<Option<Entry>, StoreError> {
+fn status_entry(
+    rows: &mut impl ReadRows,
+    key: &OutboxStatusKey,
+) -> Result<Option<OutboxEntry>, StoreError> {
     let row = rows.get(&STATUSES, key)?;
-    Ok(row.map(|row| Entry {
+    Ok(row.map(|row| OutboxEntry {
         account: row.account,
         repo: row.repo.to_string(),
         subject: format!("{} {}", row.sha, row.status.context),
@@ -163,9 +166,12 @@ fn status_entry(rows: &mut impl ReadRows, key: &StatusKey) -> Result<Option<Entr
     }))
 }
 
-fn comment_entry(rows: &mut impl ReadRows, key: &CommentKey) -> Result<Option<Entry>, StoreError> {
+fn comment_entry(
+    rows: &mut impl ReadRows,
+    key: &CommentKey,
+) -> Result<Option<OutboxEntry>, StoreError> {
     let row = rows.get(&COMMENTS, key)?;
-    Ok(row.map(|row| Entry {
+    Ok(row.map(|row| OutboxEntry {
         account: row.account,
         repo: row.repo.to_string(),
         subject: format!("{key} at #{}", row.issue),
@@ -178,17 +184,17 @@ fn comment_entry(rows: &mut impl ReadRows, key: &CommentKey) -> Result<Option<En
     }))
 }
 
-fn entry(progress: Progress) -> Entry {
+fn entry(progress: PostProgress) -> OutboxEntry {
     let state = match (progress.parked, progress.due_at) {
         (true, _) => EntryState::Parked,
         (false, Some(_)) => EntryState::Waiting,
         (false, None) => EntryState::Posted,
     };
     let (failure, failed_at) = match progress.failure {
-        Some(Failure { reason, at }) => (Some(reason), Some(at)),
+        Some(PostFailure { reason, at }) => (Some(reason), Some(at)),
         None => (None, None),
     };
-    Entry {
+    OutboxEntry {
         state,
         account: String::new(),
         repo: String::new(),

@@ -26,7 +26,7 @@ use store::{Store, StoreError};
 
 use crate::age_clock::AgeClock;
 use crate::messages::{RetryParked, VerifyError, VerifyStatuses, Wake};
-use crate::outbox::{self, AttemptFailure, PostTask, RetryDecision};
+use crate::outbox::{self, AttemptFailure, PostRetryDecision, PostTask};
 pub use accounts::Accounts;
 pub use options::{OutboxOptions, PostEvent};
 use post::{PostOutcome, missing, post};
@@ -197,22 +197,24 @@ async fn record(
     loop {
         let now = (options.now)();
         let (of, what) = (work.clone(), outcome.clone());
-        let written = store.write(move |rows| -> Result<Option<RetryDecision>, StoreError> {
-            match (&of, what) {
-                (PostTask::Status { key, version, .. }, Ok(_)) => {
-                    outbox::posted_status(rows, key, *version, now).map(|()| None)
+        let written = store.write(
+            move |rows| -> Result<Option<PostRetryDecision>, StoreError> {
+                match (&of, what) {
+                    (PostTask::Status { key, version, .. }, Ok(_)) => {
+                        outbox::posted_status(rows, key, *version, now).map(|()| None)
+                    }
+                    (PostTask::Comment { key, .. }, Ok(PostOutcome::Comment(id))) => {
+                        outbox::posted_comment(rows, key, id, settle, now).map(|()| None)
+                    }
+                    (PostTask::Comment { key, .. }, Ok(_)) => {
+                        outbox::absent_comment(rows, key, settle, now).map(|()| None)
+                    }
+                    (work, Err(failed)) => {
+                        outbox::record_failure(rows, work, &failed, settle, now, jitter()).map(Some)
+                    }
                 }
-                (PostTask::Comment { key, .. }, Ok(PostOutcome::Comment(id))) => {
-                    outbox::posted_comment(rows, key, id, settle, now).map(|()| None)
-                }
-                (PostTask::Comment { key, .. }, Ok(_)) => {
-                    outbox::absent_comment(rows, key, settle, now).map(|()| None)
-                }
-                (work, Err(failed)) => {
-                    outbox::record_failure(rows, work, &failed, settle, now, jitter()).map(Some)
-                }
-            }
-        });
+            },
+        );
         match written.await {
             Ok(next) => return options.report(&work, &outcome, next),
             Err(error) if error.is_final() => return,

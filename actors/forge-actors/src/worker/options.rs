@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use forge_core::{CommitState, RepoName};
 use http_clients::http::HttpOptions;
-use store::Retention;
+use store::TableRetention;
 
 use super::accounts::Accounts;
 use super::post::PostOutcome;
-use crate::outbox::{AttemptFailure, PostTask, RetryDecision};
+use crate::outbox::{AttemptFailure, PostRetryDecision, PostTask};
 
 /// What became of a post, for journals and metrics. The log lines are written already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct OutboxOptions {
     /// `http` at least.
     pub settle: Duration,
     /// How long posted and parked entries are kept.
-    pub keep: Retention,
+    pub keep: TableRetention,
     /// The clock: ms since the Unix epoch.
     pub now: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// How many times as fast as time this clock runs: 1 but in simulations, whose delays are then
@@ -85,7 +85,7 @@ impl OutboxOptions {
             },
             parallel: 8,
             settle: Duration::from_secs(30),
-            keep: Retention {
+            keep: TableRetention {
                 max_rows: Some(100_000),
                 max_age: Some(Duration::from_secs(90 * 24 * 3600)),
             },
@@ -100,7 +100,7 @@ impl OutboxOptions {
         &self,
         work: &PostTask,
         outcome: &Result<PostOutcome, AttemptFailure>,
-        next: Option<RetryDecision>,
+        next: Option<PostRetryDecision>,
     ) {
         let Some(event) = event(work, outcome, next) else {
             return;
@@ -123,7 +123,7 @@ fn system_clock() -> u64 {
 fn event(
     work: &PostTask,
     outcome: &Result<PostOutcome, AttemptFailure>,
-    next: Option<RetryDecision>,
+    next: Option<PostRetryDecision>,
 ) -> Option<PostEvent> {
     let repo = work.repo().clone();
     Some(match (work, outcome) {
@@ -150,12 +150,12 @@ fn event(
             },
             repo,
             reason: failed.error.to_string(),
-            parked: next == Some(RetryDecision::Park),
+            parked: next == Some(PostRetryDecision::Park),
         },
     })
 }
 
-fn log(event: &PostEvent, work: &PostTask, next: Option<RetryDecision>) {
+fn log(event: &PostEvent, work: &PostTask, next: Option<PostRetryDecision>) {
     let attempt = work.attempt().number;
     match event {
         PostEvent::Status {
@@ -178,7 +178,7 @@ fn log(event: &PostEvent, work: &PostTask, next: Option<RetryDecision>) {
             parked,
         } => {
             let delay_ms = match next {
-                Some(RetryDecision::Again(delay)) => u64::try_from(delay.as_millis()).ok(),
+                Some(PostRetryDecision::Again(delay)) => u64::try_from(delay.as_millis()).ok(),
                 _ => None,
             };
             tracing::warn!(

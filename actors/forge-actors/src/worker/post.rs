@@ -1,14 +1,14 @@
 //! One post, and the comparison with what the forge has.
 
 use forge_core::{CommentId, IssueNumber, Marker, RepoName};
-use http_clients::forge::{ForgeClient, ForgeComment, ForgeError, PostedStatus, Refusal};
+use http_clients::forge::{ForgeClient, ForgeComment, ForgeError, ForgeRefusal, PostedStatus};
 use http_clients::http::HttpClient;
 use jiff::Timestamp;
 use store::{Store, StoreError};
 
 use super::accounts::Accounts;
 use crate::outbox::{
-    AttemptFailure, CommentKey, OwedStatus, PostTask, Step, sending_comment, step,
+    AttemptFailure, CommentKey, CommentStep, OwedStatus, PostTask, sending_comment, step,
 };
 
 /// How far a forge's clock may be behind ours, in ms.
@@ -44,7 +44,7 @@ pub(super) async fn post(
     let account = work.account();
     let Some(forge) = accounts.client(http, account) else {
         let error = ForgeError::Permanent {
-            kind: Refusal::Unauthorised,
+            kind: ForgeRefusal::Unauthorised,
             reason: format!("there is no account {account}; configure its token"),
         };
         return Err(error.into());
@@ -74,13 +74,13 @@ pub(super) async fn post(
                 since: attempt.since.saturating_sub(CLOCK_SKEW_MS),
             };
             match step(*delivery) {
-                Step::Send => comment.send(store, key).await,
-                Step::Look { then_send } => match comment.find().await? {
+                CommentStep::Send => comment.send(store, key).await,
+                CommentStep::Look { then_send } => match comment.find().await? {
                     Some(id) => Ok(PostOutcome::Comment(id)),
                     None if then_send => comment.send(store, key).await,
                     None => Ok(PostOutcome::Absent),
                 },
-                Step::Check => {
+                CommentStep::Check => {
                     let found = comment.find().await?;
                     // One that somebody has deleted was there.
                     Ok(PostOutcome::Comment(
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use forge_core::{CommitSha, CommitState, CommitStatus, Forge};
     use http_clients::http::HttpOptions;
-    use store::Options;
+    use store::StoreOptions;
 
     use crate::outbox::Attempt;
 
@@ -295,7 +295,7 @@ mod tests {
                 since: 0,
             },
         };
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         store.close();
         let http = HttpClient::new(HttpOptions::default());
         let refused = post(&http, &store, &forges, &work).await.unwrap_err();

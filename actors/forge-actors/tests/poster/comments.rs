@@ -161,7 +161,7 @@ fn u6_a_slow_and_erring_forge_has_every_comment_once() {
             expected.push(text);
         }
         let quiet = async {
-            let busy = |entry: &forge_actors::outbox::Entry| entry.due_at.is_some();
+            let busy = |entry: &forge_actors::outbox::OutboxEntry| entry.due_at.is_some();
             while world.entries().iter().any(busy) {
                 actix_rt::time::sleep(Duration::from_millis(5)).await;
             }
@@ -196,7 +196,7 @@ fn u6_a_copy_by_somebody_else_is_neither_taken_for_ours_nor_removed() {
 /// A forge that is not reached at all has nothing: the next attempt does not wait to see.
 #[test]
 fn u6_what_never_left_this_machine_is_not_doubted() {
-    use forge_actors::outbox::{self, AttemptFailure, PostTask, RetryDecision};
+    use forge_actors::outbox::{self, AttemptFailure, PostRetryDecision, PostTask};
     use http_clients::forge::ForgeError;
     test(async || {
         let world = World::new();
@@ -226,7 +226,7 @@ fn u6_what_never_left_this_machine_is_not_doubted() {
             let next = world.store.write_blocking(move |rows| {
                 outbox::record_failure(rows, &work, &failed, settle, now, 0.0)
             });
-            let RetryDecision::Again(delay) = next.unwrap() else {
+            let PostRetryDecision::Again(delay) = next.unwrap() else {
                 panic!("it is tried again");
             };
             assert_eq!(delay >= settle, sent, "{delay:?}");

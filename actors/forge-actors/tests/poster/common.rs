@@ -8,14 +8,14 @@ use actix_rt::System;
 use config_core::Secret;
 use forge_actors::messages::{VerifyStatuses, Wake};
 use forge_actors::outbox::{
-    self, Entry, EntryState, NewComment, StatusAdmission, StatusTarget, UpdateOutcome,
+    self, EntryState, NewComment, OutboxEntry, StatusAdmission, StatusTarget, UpdateOutcome,
 };
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use forge_core::{CommitSha, CommitState, CommitStatus, Forge, Marker, RepoName, RunId};
 use http_clients::forge::ForgeClient;
 use http_clients::http::{HttpClient, HttpOptions};
 use scripted_peers::ScriptedForge;
-use store::{Options, Store, StoreError};
+use store::{Store, StoreError, StoreOptions};
 use supervision::{ChildRef, ChildSpec, Root, RootHandle, SupervisorSpec};
 use tokio::time::timeout;
 
@@ -80,7 +80,7 @@ pub(crate) fn test(body: impl AsyncFnOnce()) {
 }
 
 pub(crate) fn open(folder: &Path) -> Store {
-    Store::open(folder, &Options::new("outbox_worker-test")).unwrap()
+    Store::open(folder, &StoreOptions::new("outbox_worker-test")).unwrap()
 }
 
 /// A forge with a repository, a commit and an issue.
@@ -106,7 +106,7 @@ pub(crate) fn clock() -> Arc<dyn Fn() -> u64 + Send + Sync> {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let store = Store::in_memory(&Options::new("outbox_worker-test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("outbox_worker-test")).unwrap();
         Self::with(forge(), store, clock())
     }
 
@@ -220,14 +220,14 @@ impl World {
             .collect()
     }
 
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self) -> Vec<OutboxEntry> {
         self.store
             .read_blocking(|rows| outbox::list(rows, 100))
             .unwrap()
     }
 
     /// Waits until the outbox holds an entry that fits.
-    pub(crate) async fn entry(&self, fits: impl Fn(&Entry) -> bool) -> Entry {
+    pub(crate) async fn entry(&self, fits: impl Fn(&OutboxEntry) -> bool) -> OutboxEntry {
         let look = async {
             loop {
                 let found = self.entries().into_iter().find(|entry| fits(entry));

@@ -69,7 +69,7 @@ fn o19_a_commit_that_is_gone_is_parked() {
     test(async || {
         let forge = scripted_peers::ScriptedForge::start();
         forge.add_repo(REPO);
-        let store = store::Store::in_memory(&store::Options::new("test")).unwrap();
+        let store = store::Store::in_memory(&store::StoreOptions::new("test")).unwrap();
         let world = World::with(forge, store, clock());
         world.begin("r1", status("orch/build", Pending)).await;
         let parked = world.entry(|entry| entry.state == EntryState::Parked).await;

@@ -2,7 +2,7 @@
 
 use super::common::{Repository, login};
 use super::pull_request::PullRequest;
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{CommitSha, Login, ObjectFormats, PullRequestNumber};
 
 /// What an event of any other name says. It is read as far as it goes: an event that does not say
@@ -26,8 +26,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    pub(super) fn read(name: &str, body: &Node<'_>, formats: ObjectFormats) -> Option<Self> {
-        let text = |node: Node<'_>| node.opt_string().ok().flatten();
+    pub(super) fn read(name: &str, body: &JsonNode<'_>, formats: ObjectFormats) -> Option<Self> {
+        let text = |node: JsonNode<'_>| node.opt_string().ok().flatten();
         let action = text(body.field("action"));
         let action = action.map(|action| githubs_word(name, action));
         let mut activity = Self {

@@ -1,7 +1,7 @@
 //! Fields that several events share.
 
 use super::error::EventError;
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{BranchName, Login, RepoName};
 
 /// The repository an event is about.
@@ -19,7 +19,7 @@ pub struct Repository {
 
 impl Repository {
     /// Reads the `repository` object of a body.
-    pub(super) fn read(body: &Node<'_>) -> Result<Self, EventError> {
+    pub(super) fn read(body: &JsonNode<'_>) -> Result<Self, EventError> {
         let repository = body.field("repository");
         Ok(Self {
             name: repository.field("full_name").id()?,
@@ -31,7 +31,7 @@ impl Repository {
 }
 
 /// `repository.full_name` of events that need not have one.
-pub(super) fn repository_name(body: &Node<'_>) -> Result<Option<RepoName>, EventError> {
+pub(super) fn repository_name(body: &JsonNode<'_>) -> Result<Option<RepoName>, EventError> {
     let repository = body.field("repository");
     let Some(repository) = repository.opt_object()? else {
         return Ok(None);
@@ -40,7 +40,10 @@ pub(super) fn repository_name(body: &Node<'_>) -> Result<Option<RepoName>, Event
 }
 
 /// `<field>.login` of an object that may be absent (GitHub sends null for deleted accounts).
-pub(super) fn login(parent: &Node<'_>, field: &'static str) -> Result<Option<Login>, EventError> {
+pub(super) fn login(
+    parent: &JsonNode<'_>,
+    field: &'static str,
+) -> Result<Option<Login>, EventError> {
     let user = parent.field(field);
     let Some(user) = user.opt_object()? else {
         return Ok(None);
@@ -49,7 +52,7 @@ pub(super) fn login(parent: &Node<'_>, field: &'static str) -> Result<Option<Log
 }
 
 /// The `action` of an event: a short word.
-pub(super) fn action<'n>(body: &'n Node<'n>) -> Result<String, EventError> {
+pub(super) fn action<'n>(body: &'n JsonNode<'n>) -> Result<String, EventError> {
     let action = body.field("action");
     Ok(action.id::<crate::EventName>()?.as_str().to_owned())
 }

@@ -1,7 +1,7 @@
 //! Why a signed body is not an event.
 
-use super::kind::EventKind;
-use crate::{HeaderError, IdError, JsonError};
+use super::kind::ForgeEventKind;
+use crate::{ForgeIdError, HeaderError, JsonError};
 
 /// Why a signed body is not an event. Every one of these is answered with 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum EventError {
         /// Where.
         path: String,
         /// Which rule it breaks.
-        reason: IdError,
+        reason: ForgeIdError,
     },
     /// Two fields that must agree do not.
     #[error("{path} contradicts {other}")]
@@ -51,7 +51,7 @@ pub enum EventError {
     #[error("the headers declare the event {declared}, but the body is {body}")]
     Mismatch {
         /// From the header.
-        declared: EventKind,
+        declared: ForgeEventKind,
         /// What the body looks like.
         body: &'static str,
     },

@@ -2,7 +2,7 @@
 
 use super::common::{Repository, action, login};
 use super::error::EventError;
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{CommentId, IssueNumber, Login, WebhookHeaders};
 
 /// The key of a body that was made by hand.
@@ -85,7 +85,7 @@ pub enum IssueState {
 }
 
 impl IssueState {
-    pub(super) fn read(node: &Node<'_>) -> Result<Option<Self>, EventError> {
+    pub(super) fn read(node: &JsonNode<'_>) -> Result<Option<Self>, EventError> {
         Ok(node.opt_text()?.map(|state| match state {
             "open" => Self::Open,
             "closed" => Self::Closed,
@@ -95,7 +95,7 @@ impl IssueState {
 }
 
 impl IssueCommentEvent {
-    pub(super) fn read(body: &Node<'_>, headers: &WebhookHeaders) -> Result<Self, EventError> {
+    pub(super) fn read(body: &JsonNode<'_>, headers: &WebhookHeaders) -> Result<Self, EventError> {
         Ok(Self {
             action: CommentAction::from_word(action(body)?),
             comment: Comment::read(body.field("comment").object()?)?,
@@ -119,7 +119,7 @@ impl CommentAction {
 }
 
 impl Comment {
-    fn read(comment: &Node<'_>) -> Result<Self, EventError> {
+    fn read(comment: &JsonNode<'_>) -> Result<Self, EventError> {
         Ok(Self {
             id: comment.field("id").number(CommentId::EXPECTED)?,
             body: comment.field("body").text()?.to_owned(),
@@ -132,7 +132,7 @@ impl Comment {
 }
 
 impl Issue {
-    fn read(body: &Node<'_>, headers: &WebhookHeaders) -> Result<Self, EventError> {
+    fn read(body: &JsonNode<'_>, headers: &WebhookHeaders) -> Result<Self, EventError> {
         let issue = body.field("issue");
         let issue = issue.object()?;
         Ok(Self {
@@ -149,8 +149,8 @@ impl Issue {
 /// Gitea and Forgejo say `is_pull`, GitHub puts a `pull_request` object into the issue. The event
 /// type header decides only where the body is silent, since headers are not signed.
 fn is_pull_request(
-    body: &Node<'_>,
-    issue: &Node<'_>,
+    body: &JsonNode<'_>,
+    issue: &JsonNode<'_>,
     headers: &WebhookHeaders,
 ) -> Result<bool, EventError> {
     if issue.field("pull_request").opt_object()?.is_some() {

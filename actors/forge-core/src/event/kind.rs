@@ -4,7 +4,7 @@ use crate::EventName;
 
 /// The events that are acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
+pub enum ForgeEventKind {
     /// `push`
     Push,
     /// `pull_request`
@@ -15,7 +15,7 @@ pub enum EventKind {
     Ping,
 }
 
-impl EventKind {
+impl ForgeEventKind {
     /// The name in the event header.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl EventKind {
     }
 }
 
-impl std::fmt::Display for EventKind {
+impl std::fmt::Display for ForgeEventKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }

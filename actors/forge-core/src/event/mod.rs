@@ -19,19 +19,19 @@ pub use activity::Activity;
 pub use common::Repository;
 pub use error::EventError;
 pub use issue_comment::{BY_HAND, Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
-pub use kind::EventKind;
+pub use kind::ForgeEventKind;
 pub use pull_request::{
-    Origin, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead,
+    HeadOrigin, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead,
 };
 pub use push::{ChangedPaths, PushEvent, PushedCommit, RefChange};
 
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{EventName, ObjectFormats, RepoName, WebhookHeaders};
-use shape::Shape;
+use shape::BodyShape;
 
 /// One event of a forge. The larger ones are boxed, so that messages stay small.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum ForgeEvent {
     /// Commits, a branch or a tag were pushed, or a reference deleted.
     Push(Box<PushEvent>),
     /// Something happened to a pull request.
@@ -64,7 +64,7 @@ pub struct OtherEvent {
     pub activity: Option<Box<Activity>>,
 }
 
-impl Event {
+impl ForgeEvent {
     /// Reads the event in a body. `headers` choose how to read it; without an event header its
     /// shape does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
     pub fn parse(
@@ -74,12 +74,12 @@ impl Event {
     ) -> Result<Self, EventError> {
         let declared = headers.event()?;
         let tree = crate::json::parse(raw_body)?;
-        let body = Node::root(&tree);
+        let body = JsonNode::root(&tree);
         body.object()?;
-        match declared.map(EventKind::from_name) {
+        match declared.map(ForgeEventKind::from_name) {
             Some(Err(name)) => Self::other(shape::review_name(name, &body), &body, formats),
             // No more than the interface asks for: a push of which only the place is known.
-            Some(Ok(EventKind::Push)) if shape::is_bare_push(&body) => {
+            Some(Ok(ForgeEventKind::Push)) if shape::is_bare_push(&body) => {
                 let name = EventName::try_from("push").expect("a constant name");
                 Self::other(name, &body, formats)
             }
@@ -90,35 +90,39 @@ impl Event {
                     Self::other(name, &body, formats)
                 }
             },
-            None => match Shape::from_body(&body) {
-                Shape::Known(kind) => Self::parse_known(kind, headers, &body, formats),
-                Shape::Review | Shape::Unknown => Err(EventError::Unrecognised),
+            None => match BodyShape::from_body(&body) {
+                BodyShape::Known(kind) => Self::parse_known(kind, headers, &body, formats),
+                BodyShape::Review | BodyShape::Unknown => Err(EventError::Unrecognised),
             },
         }
     }
 
     fn parse_known(
-        kind: EventKind,
+        kind: ForgeEventKind,
         headers: &WebhookHeaders,
-        body: &Node<'_>,
+        body: &JsonNode<'_>,
         formats: ObjectFormats,
     ) -> Result<Self, EventError> {
         Ok(match kind {
-            EventKind::Push => Self::Push(Box::new(PushEvent::read(body, formats)?)),
-            EventKind::PullRequest => {
+            ForgeEventKind::Push => Self::Push(Box::new(PushEvent::read(body, formats)?)),
+            ForgeEventKind::PullRequest => {
                 Self::PullRequest(Box::new(PullRequestEvent::read(body, formats)?))
             }
-            EventKind::IssueComment => {
+            ForgeEventKind::IssueComment => {
                 Self::IssueComment(Box::new(IssueCommentEvent::read(body, headers)?))
             }
-            EventKind::Ping => Self::Ping(PingEvent {
+            ForgeEventKind::Ping => Self::Ping(PingEvent {
                 hook_id: body.field("hook_id").opt_number("a positive integer")?,
                 repository: common::repository_name(body)?,
             }),
         })
     }
 
-    fn other(name: EventName, body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    fn other(
+        name: EventName,
+        body: &JsonNode<'_>,
+        formats: ObjectFormats,
+    ) -> Result<Self, EventError> {
         let activity = Activity::read(name.as_str(), body, formats);
         Ok(Self::Other(OtherEvent {
             name,
@@ -141,10 +145,10 @@ impl Event {
     /// The event's name as its header has it.
     pub fn name(&self) -> &str {
         match self {
-            Self::Push(_) => EventKind::Push.name(),
-            Self::PullRequest(_) => EventKind::PullRequest.name(),
-            Self::IssueComment(_) => EventKind::IssueComment.name(),
-            Self::Ping(_) => EventKind::Ping.name(),
+            Self::Push(_) => ForgeEventKind::Push.name(),
+            Self::PullRequest(_) => ForgeEventKind::PullRequest.name(),
+            Self::IssueComment(_) => ForgeEventKind::IssueComment.name(),
+            Self::Ping(_) => ForgeEventKind::Ping.name(),
             Self::Other(event) => event.name.as_str(),
         }
     }

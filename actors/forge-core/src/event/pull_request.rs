@@ -3,7 +3,7 @@
 use super::common::{Repository, action, login};
 use super::error::EventError;
 use super::issue_comment::IssueState;
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{BranchName, CommitSha, Login, ObjectFormats, PullRequestNumber, RepoName};
 
 /// Something happened to a pull request.
@@ -90,7 +90,7 @@ pub struct PullRequestBase {
 
 /// Where a pull request's commits come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum HeadOrigin {
     /// From a branch of the same repository, so from somebody who may push to it.
     SameRepository,
     /// From another repository, or from one that is gone: not to be trusted with secrets.
@@ -99,7 +99,7 @@ pub enum Origin {
     Unknown,
 }
 
-impl Origin {
+impl HeadOrigin {
     /// Where a head comes from: the branch `branch` of the repository `head`, proposed for
     /// `repository`. Everything that gives a pull request rights asks here.
     #[must_use]
@@ -117,7 +117,7 @@ impl Origin {
 }
 
 impl PullRequestEvent {
-    pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    pub(super) fn read(body: &JsonNode<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let pull_request = body.field("pull_request");
         let pull_request = pull_request.object()?;
         let changes = body.field("changes");
@@ -148,7 +148,7 @@ impl PullRequestEvent {
     }
 
     /// Where the commits come from.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> HeadOrigin {
         self.pull_request.origin(&self.repository.name)
     }
 }
@@ -164,7 +164,10 @@ fn says_draft(title: &str) -> bool {
 
 /// The number at the top; beside it every forge repeats it in the pull request, and they must
 /// agree.
-fn number(body: &Node<'_>, pull_request: &Node<'_>) -> Result<PullRequestNumber, EventError> {
+fn number(
+    body: &JsonNode<'_>,
+    pull_request: &JsonNode<'_>,
+) -> Result<PullRequestNumber, EventError> {
     let number = body.field("number").number(PullRequestNumber::EXPECTED)?;
     let inner = pull_request.field("number");
     match inner.opt_number::<PullRequestNumber>(PullRequestNumber::EXPECTED)? {
@@ -193,14 +196,14 @@ impl PullRequestAction {
 impl PullRequest {
     /// Where its commits come from, proposed for `repository`.
     #[must_use]
-    pub fn origin(&self, repository: &RepoName) -> Origin {
-        self.head.as_ref().map_or(Origin::Unknown, |head| {
+    pub fn origin(&self, repository: &RepoName) -> HeadOrigin {
+        self.head.as_ref().map_or(HeadOrigin::Unknown, |head| {
             let of = head.repository.as_ref().map(RepoName::as_str);
-            Origin::of_head(head.branch.as_str(), of, repository.as_str())
+            HeadOrigin::of_head(head.branch.as_str(), of, repository.as_str())
         })
     }
 
-    pub(super) fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    pub(super) fn read(node: &JsonNode<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         Ok(Self {
             title: node.field("title").opt_string()?,
             body: node.field("body").opt_string()?,
@@ -216,7 +219,7 @@ impl PullRequest {
 }
 
 impl PullRequestHead {
-    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
+    fn read(node: &JsonNode<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
         let Some(head) = node.opt_object()? else {
             return Ok(None);
         };
@@ -232,7 +235,7 @@ impl PullRequestHead {
 }
 
 impl PullRequestBase {
-    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
+    fn read(node: &JsonNode<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
         let Some(base) = node.opt_object()? else {
             return Ok(None);
         };

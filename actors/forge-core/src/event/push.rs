@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::common::{Repository, login};
 use super::error::EventError;
-use crate::json::Node;
+use crate::json::JsonNode;
 use crate::{CommitSha, GitRef, Login, ObjectFormats};
 
 /// GitHub sends at most this many commits of a push.
@@ -82,7 +82,7 @@ pub struct ChangedPaths {
 }
 
 impl PushEvent {
-    pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    pub(super) fn read(body: &JsonNode<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let head = body.field("head_commit");
         let forced = body.field("forced").opt_bool()?;
         Ok(Self {
@@ -145,7 +145,7 @@ impl PushEvent {
 
 impl RefChange {
     /// `before` of 40 zeros: created; `after` of 40 zeros: deleted.
-    fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    fn read(body: &JsonNode<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let before = body.field("before").commit_or_zeros(formats)?;
         let after_node = body.field("after");
         match (before, after_node.commit_or_zeros(formats)?) {
@@ -161,13 +161,13 @@ impl RefChange {
 }
 
 impl PushedCommit {
-    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    fn read(node: &JsonNode<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let lists = [
             node.field("added"),
             node.field("removed"),
             node.field("modified"),
         ];
-        let mut paths = lists.iter().any(Node::is_present).then(Vec::new);
+        let mut paths = lists.iter().any(JsonNode::is_present).then(Vec::new);
         for list in &lists {
             for path in list.items()? {
                 let path = path.text()?.to_owned();
@@ -182,7 +182,7 @@ impl PushedCommit {
     }
 }
 
-fn commits(body: &Node<'_>, formats: ObjectFormats) -> Result<Vec<PushedCommit>, EventError> {
+fn commits(body: &JsonNode<'_>, formats: ObjectFormats) -> Result<Vec<PushedCommit>, EventError> {
     let list = body.field("commits");
     list.items()?
         .map(|commit| PushedCommit::read(commit.object()?, formats))
@@ -190,7 +190,7 @@ fn commits(body: &Node<'_>, formats: ObjectFormats) -> Result<Vec<PushedCommit>,
 }
 
 /// Gitea's `pusher.login`, GitHub's `pusher.name`, else the sender.
-fn pusher(body: &Node<'_>) -> Result<Option<Login>, EventError> {
+fn pusher(body: &JsonNode<'_>) -> Result<Option<Login>, EventError> {
     if let Some(login) = login(body, "pusher")? {
         return Ok(Some(login));
     }
@@ -201,7 +201,7 @@ fn pusher(body: &Node<'_>) -> Result<Option<Login>, EventError> {
 }
 
 /// Gitea's `compare_url`, GitHub's `compare`.
-fn compare_url(body: &Node<'_>) -> Result<Option<String>, EventError> {
+fn compare_url(body: &JsonNode<'_>) -> Result<Option<String>, EventError> {
     match body.field("compare_url").opt_string()? {
         Some(url) => Ok(Some(url)),
         None => body.field("compare").opt_string(),

@@ -1,21 +1,21 @@
 //! Which event a body is, by the fields it has.
 
 use super::error::EventError;
-use super::kind::EventKind;
+use super::kind::ForgeEventKind;
 use crate::EventName;
-use crate::json::Node;
+use crate::json::JsonNode;
 
 /// The event that a review of a pull request is.
 pub(super) const REVIEW: &str = "pull_request_review";
 
 /// The name of an event, where it is a review that Gitea and Forgejo call by what it came to.
-pub(super) fn review_name(name: EventName, body: &Node<'_>) -> EventName {
+pub(super) fn review_name(name: EventName, body: &JsonNode<'_>) -> EventName {
     const OUTCOMES: [&str; 3] = [
         "pull_request_approved",
         "pull_request_rejected",
         "pull_request_comment",
     ];
-    let is_review = Shape::from_body(body) == Shape::Review || is_gitea_review(body);
+    let is_review = BodyShape::from_body(body) == BodyShape::Review || is_gitea_review(body);
     match OUTCOMES.contains(&name.as_str()) && is_review {
         true => EventName::try_from(REVIEW).expect("a constant name"),
         false => name,
@@ -24,28 +24,28 @@ pub(super) fn review_name(name: EventName, body: &Node<'_>) -> EventName {
 
 /// What a body looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Known(EventKind),
+pub(super) enum BodyShape {
+    Known(ForgeEventKind),
     /// A pull request's review or review comment.
     Review,
     Unknown,
 }
 
-impl Shape {
+impl BodyShape {
     /// A comment's payload may also hold its pull request (Gitea since 1.23), so it is looked for
     /// first; a review's holds `pull_request` beside `review` or a `comment` without an `issue`.
-    pub(super) fn from_body(body: &Node<'_>) -> Self {
+    pub(super) fn from_body(body: &JsonNode<'_>) -> Self {
         let has = |name| body.field(name).is_present();
         if has("comment") && has("issue") {
-            Self::Known(EventKind::IssueComment)
+            Self::Known(ForgeEventKind::IssueComment)
         } else if has("pull_request") && (has("comment") || has("review")) {
             Self::Review
         } else if has("pull_request") {
-            Self::Known(EventKind::PullRequest)
+            Self::Known(ForgeEventKind::PullRequest)
         } else if has("ref") && (has("after") || has("before")) {
-            Self::Known(EventKind::Push)
+            Self::Known(ForgeEventKind::Push)
         } else if has("zen") || body.field("hook").is_object() {
-            Self::Known(EventKind::Ping)
+            Self::Known(ForgeEventKind::Ping)
         } else {
             Self::Unknown
         }
@@ -57,27 +57,27 @@ impl Shape {
 /// old versions of Gitea send it, under the name of a pull request's or a comment's event; nothing
 /// acts on one.
 pub(super) fn confirm(
-    declared: EventKind,
-    body: &Node<'_>,
-) -> Result<Option<EventKind>, EventError> {
-    match Shape::from_body(body) {
-        Shape::Known(kind) if kind != declared => Err(EventError::Mismatch {
+    declared: ForgeEventKind,
+    body: &JsonNode<'_>,
+) -> Result<Option<ForgeEventKind>, EventError> {
+    match BodyShape::from_body(body) {
+        BodyShape::Known(kind) if kind != declared => Err(EventError::Mismatch {
             declared,
             body: kind.name(),
         }),
-        Shape::Review if is_gitea_review(body) && declared != EventKind::Push => Ok(None),
-        Shape::Review => Err(EventError::Mismatch {
+        BodyShape::Review if is_gitea_review(body) && declared != ForgeEventKind::Push => Ok(None),
+        BodyShape::Review => Err(EventError::Mismatch {
             declared,
             body: "a pull request review",
         }),
-        Shape::Known(_) | Shape::Unknown => Ok(Some(declared)),
+        BodyShape::Known(_) | BodyShape::Unknown => Ok(Some(declared)),
     }
 }
 
 /// Whether a push says nothing but where: which reference moved, and how, is not in it.
-pub(super) fn is_bare_push(body: &Node<'_>) -> bool {
+pub(super) fn is_bare_push(body: &JsonNode<'_>) -> bool {
     let has = |name| body.field(name).is_present();
-    Shape::from_body(body) == Shape::Unknown
+    BodyShape::from_body(body) == BodyShape::Unknown
         && has("repository")
         && !["ref", "before", "after", "commits", "head_commit"]
             .into_iter()
@@ -86,6 +86,6 @@ pub(super) fn is_bare_push(body: &Node<'_>) -> bool {
 
 /// Gitea's word for what was done; GitHub's are `submitted`, `edited` and `dismissed`, under an
 /// event name of their own.
-fn is_gitea_review(body: &Node<'_>) -> bool {
+fn is_gitea_review(body: &JsonNode<'_>) -> bool {
     matches!(body.field("action").opt_text(), Ok(Some("reviewed")))
 }

@@ -1,6 +1,6 @@
 //! Git's names: commits, branches, tags and other references.
 
-use super::IdError;
+use super::ForgeIdError;
 use super::checks::{Check, ensure, is_lower_hex};
 use super::macros::text_id;
 
@@ -40,11 +40,11 @@ pub enum ObjectFormats {
 
 impl CommitSha {
     /// Reads a commit name in one of the allowed formats.
-    pub fn parse(text: &str, formats: ObjectFormats) -> Result<Self, IdError> {
+    pub fn parse(text: &str, formats: ObjectFormats) -> Result<Self, ForgeIdError> {
         if formats == ObjectFormats::Sha1AndSha256 && text.len() == 64 {
             return match check_any_sha(text) {
                 Ok(()) => Ok(Self(text.into())),
-                Err(reason) => Err(IdError::new("commit", text, reason)),
+                Err(reason) => Err(ForgeIdError::new("commit", text, reason)),
             };
         }
         text.parse()
@@ -117,7 +117,7 @@ impl GitRef {
 }
 
 impl std::str::FromStr for GitRef {
-    type Err = IdError;
+    type Err = ForgeIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if let Some(branch) = text.strip_prefix("refs/heads/") {

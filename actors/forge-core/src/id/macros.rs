@@ -11,22 +11,22 @@ macro_rules! text_id_body {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::IdError;
+            type Err = $crate::ForgeIdError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $check(text).map_err(|reason| $crate::IdError::new($kind, text, reason))?;
+                $check(text).map_err(|reason| $crate::ForgeIdError::new($kind, text, reason))?;
                 Ok(Self(text.into()))
             }
         }
 
         impl TryFrom<&str> for $name {
-            type Error = $crate::IdError;
+            type Error = $crate::ForgeIdError;
             fn try_from(text: &str) -> Result<Self, Self::Error> {
                 text.parse()
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = $crate::IdError;
+            type Error = $crate::ForgeIdError;
             fn try_from(text: String) -> Result<Self, Self::Error> {
                 text.parse()
             }
@@ -65,7 +65,7 @@ macro_rules! deserialize_by {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(from)?;
                 $check(&text).map_err(|reason| {
-                    serde::de::Error::custom($crate::IdError::new($kind, &text, reason))
+                    serde::de::Error::custom($crate::ForgeIdError::new($kind, &text, reason))
                 })?;
                 Ok(Self(text.into()))
             }

@@ -22,13 +22,13 @@ const SHOWN: usize = 60;
 /// A text or number that is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {shown:?} is not valid: {reason}")]
-pub struct IdError {
+pub struct ForgeIdError {
     kind: &'static str,
     shown: String,
     reason: &'static str,
 }
 
-impl IdError {
+impl ForgeIdError {
     pub(crate) fn new(kind: &'static str, text: &str, reason: &'static str) -> Self {
         Self {
             kind,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::IdError;
+use super::ForgeIdError;
 
 /// Largest number accepted: forges keep these numbers as signed 64-bit integers.
 const MAX: u64 = i64::MAX as u64;
@@ -25,12 +25,12 @@ macro_rules! number_id {
         }
 
         impl TryFrom<u64> for $name {
-            type Error = IdError;
+            type Error = ForgeIdError;
             fn try_from(number: u64) -> Result<Self, Self::Error> {
                 if ($min..=MAX).contains(&number) {
                     return Ok(Self(number));
                 }
-                Err(IdError::new($kind, &number.to_string(), concat!("use ", $rule)))
+                Err(ForgeIdError::new($kind, &number.to_string(), concat!("use ", $rule)))
             }
         }
 

@@ -9,8 +9,8 @@ pub(super) fn known_field(name: &str) -> Option<&'static str> {
     same_length.iter().find(is_it).copied()
 }
 
-/// By length. Whoever asks for another field has to add it here: [`super::Node::field`] says so in
-/// every test.
+/// By length. Whoever asks for another field has to add it here: [`super::JsonNode::field`] says so
+/// in every test.
 const FIELDS: [&[&str]; 19] = [
     &[],
     &[],

@@ -6,6 +6,6 @@ mod node;
 mod tests;
 mod value;
 
-pub(crate) use node::Node;
+pub(crate) use node::JsonNode;
 pub use value::JsonError;
 pub(crate) use value::{Json, parse};

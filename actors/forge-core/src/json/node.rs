@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::Json;
 use super::field::known_field;
 use crate::text::shorten;
-use crate::{CommitSha, EventError, IdError, ObjectFormats};
+use crate::{CommitSha, EventError, ForgeIdError, ObjectFormats};
 
 /// Longest part of a wrong value repeated in an error, in bytes.
 const SHOWN: usize = 40;
@@ -20,13 +20,13 @@ enum Step {
 }
 
 /// A place that a value may stand at. `null` counts as absent: forges write it for "none".
-pub(crate) struct Node<'n> {
-    parent: Option<&'n Node<'n>>,
+pub(crate) struct JsonNode<'n> {
+    parent: Option<&'n JsonNode<'n>>,
     step: Step,
     value: Option<&'n Json<'n>>,
 }
 
-impl<'n> Node<'n> {
+impl<'n> JsonNode<'n> {
     /// The body itself.
     pub(crate) fn root(value: &'n Json<'n>) -> Self {
         Self {
@@ -37,11 +37,11 @@ impl<'n> Node<'n> {
     }
 
     /// A member, there or not.
-    pub(crate) fn field(&'n self, name: &'static str) -> Node<'n> {
+    pub(crate) fn field(&'n self, name: &'static str) -> JsonNode<'n> {
         debug_assert!(known_field(name).is_some(), "{name} is not kept");
         let value = self.value.and_then(|value| value.get(name));
         let value = value.filter(|value| !matches!(value, Json::Null));
-        Node {
+        JsonNode {
             parent: Some(self),
             step: Step::Field(name),
             value,
@@ -115,13 +115,13 @@ impl<'n> Node<'n> {
     }
 
     /// A text of a checked kind.
-    pub(crate) fn id<T: FromStr<Err = IdError>>(&self) -> Result<T, EventError> {
+    pub(crate) fn id<T: FromStr<Err = ForgeIdError>>(&self) -> Result<T, EventError> {
         self.text()?.parse().map_err(|reason| self.invalid(reason))
     }
 
     /// A text of a checked kind, if there is one; an empty text counts as absent, since Gitea
     /// writes it for "none".
-    pub(crate) fn opt_id<T: FromStr<Err = IdError>>(&self) -> Result<Option<T>, EventError> {
+    pub(crate) fn opt_id<T: FromStr<Err = ForgeIdError>>(&self) -> Result<Option<T>, EventError> {
         match self.opt_text()? {
             None | Some("") => Ok(None),
             Some(text) => text
@@ -162,13 +162,13 @@ impl<'n> Node<'n> {
     }
 
     /// The items of an array; none if it is absent.
-    pub(crate) fn items(&'n self) -> Result<impl Iterator<Item = Node<'n>>, EventError> {
+    pub(crate) fn items(&'n self) -> Result<impl Iterator<Item = JsonNode<'n>>, EventError> {
         let items: &'n [Json<'n>] = match self.value {
             None => &[],
             Some(Json::Array(items)) => items,
             Some(_) => return Err(self.type_error("an array")),
         };
-        let node = |(at, value)| Node {
+        let node = |(at, value)| JsonNode {
             parent: Some(self),
             step: Step::Item(at),
             value: Some(value),
@@ -198,7 +198,7 @@ impl<'n> Node<'n> {
     }
 
     /// The value here breaks a rule.
-    pub(crate) fn invalid(&self, reason: IdError) -> EventError {
+    pub(crate) fn invalid(&self, reason: ForgeIdError) -> EventError {
         EventError::Invalid {
             path: self.path(),
             reason,

@@ -35,7 +35,7 @@ pub struct Mention {
 
 /// What a scan of a comment found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Mentions {
+pub struct MentionScan {
     /// In the order of the text, each agent once.
     pub found: Vec<Mention>,
     /// How many more agents were named than the limit allows; to be told to the author.
@@ -44,14 +44,14 @@ pub struct Mentions {
 
 /// Limits of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScanLimits {
     /// Most agents asked by one comment.
     pub mentions: usize,
     /// Longest rest of a line, in bytes; it is cut between two characters.
     pub line_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ScanLimits {
     /// 10 agents, 1,000 bytes.
     fn default() -> Self {
         Self {
@@ -62,8 +62,8 @@ impl Default for Limits {
 }
 
 /// Finds the mentions in a comment. Time grows linearly with its length.
-pub fn scan(comment: &str, limits: Limits) -> Mentions {
-    let mut result = Mentions::default();
+pub fn scan(comment: &str, limits: ScanLimits) -> MentionScan {
+    let mut result = MentionScan::default();
     // Most comments mention nobody, and need no Markdown parser to show it.
     if !comment.contains(PREFIX) {
         return result;

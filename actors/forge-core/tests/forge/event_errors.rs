@@ -1,6 +1,6 @@
 //! Bodies that are refused, and with which words; W16, W26, W29.
 
-use forge_core::{Event, EventError, EventKind, ObjectFormats};
+use forge_core::{EventError, ForgeEvent, ForgeEventKind, ObjectFormats};
 use serde_json::{Value, json};
 
 use crate::support::{event_header, headers, payload, raw, read, refusal, with};
@@ -176,7 +176,7 @@ fn w16_a_body_under_another_event_s_name() {
         refusal("pull_request", &review),
         "the headers declare the event pull_request, but the body is a pull request review"
     );
-    let declared = EventKind::Push;
+    let declared = ForgeEventKind::Push;
     let expected = EventError::Mismatch {
         declared,
         body: "ping",
@@ -190,7 +190,7 @@ fn w16_headers_that_contradict_each_other() {
         ("X-GitHub-Event", "push"),
         ("X-Gitea-Event", "issue_comment"),
     ]);
-    let refused = Event::parse(&swapped, &raw("gitea_push"), ObjectFormats::Sha1).unwrap_err();
+    let refused = ForgeEvent::parse(&swapped, &raw("gitea_push"), ObjectFormats::Sha1).unwrap_err();
     assert!(
         refused
             .to_string()
@@ -198,7 +198,7 @@ fn w16_headers_that_contradict_each_other() {
         "{refused}"
     );
     let invalid = headers(&[("X-GitHub-Event", "push; drop")]);
-    assert!(Event::parse(&invalid, &raw("gitea_push"), ObjectFormats::Sha1).is_err());
+    assert!(ForgeEvent::parse(&invalid, &raw("gitea_push"), ObjectFormats::Sha1).is_err());
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn w26_sixty_four_digits_only_if_configured() {
         json!("b".repeat(64)),
     );
     let read = |formats| {
-        Event::parse(
+        ForgeEvent::parse(
             &event_header("pull_request"),
             body.to_string().as_bytes(),
             formats,
@@ -272,11 +272,11 @@ fn w29_issue_numbers() {
             "{wrong}: {refused}"
         );
     }
-    let Ok(Event::IssueComment(event)) = number(json!(0)) else {
+    let Ok(ForgeEvent::IssueComment(event)) = number(json!(0)) else {
         panic!()
     };
     assert!(event.issue.number.is_cli());
-    let Ok(Event::IssueComment(event)) = number(json!(i64::MAX)) else {
+    let Ok(ForgeEvent::IssueComment(event)) = number(json!(i64::MAX)) else {
         panic!()
     };
     assert!(!event.issue.number.is_cli());

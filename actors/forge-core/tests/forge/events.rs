@@ -1,8 +1,9 @@
 //! Typed events from the payloads of three forges and of the interface; W21.
 
 use forge_core::{
-    CommentAction, Event, EventError, Forge, GitRef, IssueCommentEvent, IssueState, ObjectFormats,
-    Origin, PullRequestAction, PullRequestEvent, PushEvent, RefChange, skip_mark,
+    CommentAction, EventError, Forge, ForgeEvent, GitRef, HeadOrigin, IssueCommentEvent,
+    IssueState, ObjectFormats, PullRequestAction, PullRequestEvent, PushEvent, RefChange,
+    skip_mark,
 };
 use serde_json::{Value, json};
 
@@ -10,21 +11,21 @@ use crate::support::{delivery, headers, payload, raw, read, refusal, with};
 
 fn push(body: &Value) -> PushEvent {
     match read("push", body) {
-        Ok(Event::Push(event)) => *event,
+        Ok(ForgeEvent::Push(event)) => *event,
         other => panic!("{other:?}"),
     }
 }
 
 fn pull_request(body: &Value) -> PullRequestEvent {
     match read("pull_request", body) {
-        Ok(Event::PullRequest(event)) => *event,
+        Ok(ForgeEvent::PullRequest(event)) => *event,
         other => panic!("{other:?}"),
     }
 }
 
 fn comment(body: &Value) -> IssueCommentEvent {
     match read("issue_comment", body) {
-        Ok(Event::IssueComment(event)) => *event,
+        Ok(ForgeEvent::IssueComment(event)) => *event,
         other => panic!("{other:?}"),
     }
 }
@@ -178,7 +179,7 @@ fn github_pull_request_from_a_fork() {
     assert_eq!(event.action, PullRequestAction::Synchronized);
     assert_eq!(event.number.get(), 12);
     assert_eq!(event.head_sha().unwrap().as_str(), "4".repeat(40));
-    assert_eq!(event.origin(), Origin::Fork);
+    assert_eq!(event.origin(), HeadOrigin::Fork);
     let pull = &event.pull_request;
     assert_eq!(pull.title.as_deref(), Some("Second stage"));
     assert_eq!(pull.body, None);
@@ -191,7 +192,7 @@ fn github_pull_request_from_a_fork() {
 fn gitea_pull_request_from_a_branch() {
     let event = pull_request(&payload("gitea_pull_request"));
     assert_eq!(event.action, PullRequestAction::Synchronized);
-    assert_eq!(event.origin(), Origin::SameRepository);
+    assert_eq!(event.origin(), HeadOrigin::SameRepository);
     assert_eq!(
         event.pull_request.head.as_ref().unwrap().branch.as_str(),
         "parachute"
@@ -205,7 +206,7 @@ fn forgejo_merged_pull_request_of_a_deleted_fork() {
     assert!(event.pull_request.merged);
     assert_eq!(
         event.origin(),
-        Origin::Fork,
+        HeadOrigin::Fork,
         "a fork that is gone is a fork"
     );
 }
@@ -215,7 +216,7 @@ fn i17_a_pull_request_without_a_branch_is_from_a_stranger() {
     // As Gitea tells of what is pushed to `refs/for/main`: everybody who reads may.
     let head = json!("refs/pull/7/head");
     let event = with("gitea_pull_request", "/pull_request/head/ref", head);
-    assert_eq!(pull_request(&event).origin(), Origin::Fork);
+    assert_eq!(pull_request(&event).origin(), HeadOrigin::Fork);
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn pull_request_actions() {
 
 #[test]
 fn the_interface_s_runner_payload_without_a_head() {
-    let Ok(Event::PullRequest(event)) = read("", &payload("interface_runner")) else {
+    let Ok(ForgeEvent::PullRequest(event)) = read("", &payload("interface_runner")) else {
         panic!()
     };
     assert_eq!(event.action, PullRequestAction::Opened);
@@ -254,12 +255,12 @@ fn the_interface_s_runner_payload_without_a_head() {
         event.head_sha().unwrap_err().to_string(),
         "pull_request.head.sha is missing"
     );
-    assert_eq!(event.origin(), Origin::Unknown);
+    assert_eq!(event.origin(), HeadOrigin::Unknown);
 }
 
 #[test]
 fn the_interface_s_mention_payload_without_an_event_header() {
-    let Ok(Event::IssueComment(event)) = read("", &payload("interface_mention")) else {
+    let Ok(ForgeEvent::IssueComment(event)) = read("", &payload("interface_mention")) else {
         panic!()
     };
     assert_eq!(event.action, CommentAction::Created);
@@ -298,12 +299,12 @@ fn the_event_type_header_speaks_only_where_the_body_is_silent() {
         ("X-Gitea-Event", "issue_comment"),
         ("X-Gitea-Event-Type", "pull_request_comment"),
     ]);
-    let is_pull = |body: Value| match Event::parse(
+    let is_pull = |body: Value| match ForgeEvent::parse(
         &typed,
         body.to_string().as_bytes(),
         ObjectFormats::Sha1,
     ) {
-        Ok(Event::IssueComment(event)) => event.issue.is_pull_request,
+        Ok(ForgeEvent::IssueComment(event)) => event.issue.is_pull_request,
         other => panic!("{other:?}"),
     };
     assert!(
@@ -318,21 +319,21 @@ fn the_event_type_header_speaks_only_where_the_body_is_silent() {
 
 #[test]
 fn github_ping() {
-    let Ok(Event::Ping(event)) = read("ping", &payload("github_ping")) else {
+    let Ok(ForgeEvent::Ping(event)) = read("ping", &payload("github_ping")) else {
         panic!()
     };
     assert_eq!(event.hook_id, Some(4711));
     assert_eq!(event.repository.unwrap().as_str(), "Acme/rocket");
     assert!(matches!(
         read("", &payload("github_ping")),
-        Ok(Event::Ping(_))
+        Ok(ForgeEvent::Ping(_))
     ));
 }
 
 #[test]
 fn other_events_are_named_and_not_acted_on() {
     let body = json!({"action": "published", "repository": {"full_name": "acme/rocket"}});
-    let Ok(Event::Other(event)) = read("release", &body) else {
+    let Ok(ForgeEvent::Other(event)) = read("release", &body) else {
         panic!()
     };
     assert_eq!(event.name.as_str(), "release");
@@ -380,7 +381,7 @@ fn i17_other_events_say_what_they_are_about_as_far_as_they_do() {
         ),
         ("issues", json!({"ref": "x"}), None),
     ] {
-        let Ok(Event::Other(found)) = read(event, &with(extra)) else {
+        let Ok(ForgeEvent::Other(found)) = read(event, &with(extra)) else {
             panic!("{event}")
         };
         let activity = found.activity.expect("it names its repository");
@@ -462,12 +463,12 @@ fn v7_payloads_of_gitea_1_15_are_read() {
     let review = payload("gitea_1_15_review_comment");
     for declared in ["pull_request", "issue_comment", "pull_request_comment"] {
         let event = read(declared, &review);
-        let Ok(Event::Other(other)) = &event else {
+        let Ok(ForgeEvent::Other(other)) = &event else {
             panic!("{declared}: {event:?}");
         };
         assert_eq!(other.repository.as_ref().unwrap().as_str(), "acme/rocket");
     }
-    let Ok(Event::IssueComment(comment)) =
+    let Ok(ForgeEvent::IssueComment(comment)) =
         read("issue_comment", &payload("gitea_1_15_issue_comment"))
     else {
         panic!("a comment");

@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use forge_core::{
-    AgentName, BranchName, CommentId, CommitSha, DeliveryId, EventName, GitRef, IdError,
+    AgentName, BranchName, CommentId, CommitSha, DeliveryId, EventName, ForgeIdError, GitRef,
     IssueNumber, Login, ObjectFormats, ProjectId, PullRequestNumber, RefName, RepoName, RunId,
     StatusContext,
 };
 
-fn check<T: FromStr<Err = IdError> + Debug>(good: &[&str], bad: &[&str]) {
+fn check<T: FromStr<Err = ForgeIdError> + Debug>(good: &[&str], bad: &[&str]) {
     for text in good {
         assert!(
             text.parse::<T>().is_ok(),

@@ -1,12 +1,12 @@
 //! W12: bodies that two JSON readers could understand in two ways, or that would exhaust one.
 
-use forge_core::{Event, EventError, JsonError, ObjectFormats};
+use forge_core::{EventError, ForgeEvent, JsonError, ObjectFormats};
 
 use crate::support::event_header;
 
 /// Reads a body as an event that nothing acts on, so that only the JSON itself can be refused.
 fn json(body: &[u8]) -> Result<(), JsonError> {
-    match Event::parse(&event_header("release"), body, ObjectFormats::Sha1) {
+    match ForgeEvent::parse(&event_header("release"), body, ObjectFormats::Sha1) {
         Ok(_) => Ok(()),
         Err(EventError::Json(error)) => Err(error),
         Err(other) => panic!("{other}"),

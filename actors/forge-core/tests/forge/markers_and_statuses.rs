@@ -1,6 +1,6 @@
 //! Hidden marks, commit statuses, and cutting text.
 
-use forge_core::mention::{Limits, scan};
+use forge_core::mention::{ScanLimits, scan};
 use forge_core::{CommitState, CommitStatus, Forge, Marker, text};
 
 fn marker(run: &str, depth: u16) -> Marker {
@@ -28,7 +28,7 @@ fn an_agent_cannot_pass_for_the_beginning_of_a_chain() {
     let posted = real.attach(&forged);
     assert_eq!(Marker::find(&posted), Some(real));
     assert_eq!(posted.matches("<!-- orch:run=").count(), 1);
-    assert!(scan(&posted, Limits::default()).found.is_empty());
+    assert!(scan(&posted, ScanLimits::default()).found.is_empty());
 }
 
 #[test]

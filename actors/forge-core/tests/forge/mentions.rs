@@ -1,9 +1,9 @@
 //! The mention grammar: W23, W24, and what people write.
 
-use forge_core::mention::{Limits, Mention, neutralise_mentions, scan};
+use forge_core::mention::{Mention, ScanLimits, neutralise_mentions, scan};
 
 fn found(comment: &str) -> Vec<Mention> {
-    scan(comment, Limits::default()).found
+    scan(comment, ScanLimits::default()).found
 }
 
 /// The names mentioned, as `project/agent` or `agent`.
@@ -71,7 +71,7 @@ fn the_rest_of_the_line_is_the_context() {
 
 #[test]
 fn the_rest_of_the_line_is_cut_between_characters() {
-    let limits = Limits {
+    let limits = ScanLimits {
         mentions: 1,
         line_bytes: 5,
     };
@@ -175,10 +175,10 @@ fn w23_addresses_and_words_are_not_mentions() {
 #[test]
 fn w24_a_thousand_mentions_stay_within_the_limit() {
     let comment: String = (0..1000).map(|n| format!("@orch:agent-{n} ")).collect();
-    let mentions = scan(&comment, Limits::default());
+    let mentions = scan(&comment, ScanLimits::default());
     assert_eq!(mentions.found.len(), 10);
     assert_eq!(mentions.over_limit, 990);
-    let same = scan(&"@orch:developer ".repeat(1000), Limits::default());
+    let same = scan(&"@orch:developer ".repeat(1000), ScanLimits::default());
     assert_eq!((same.found.len(), same.over_limit), (1, 0));
 }
 
@@ -227,7 +227,7 @@ fn w24_hostile_markdown_is_read_in_linear_time() {
             "@orch:developer {}",
             pattern.repeat(200_000 / pattern.len())
         );
-        let _ = scan(&comment, Limits::default());
+        let _ = scan(&comment, ScanLimits::default());
     }
 }
 

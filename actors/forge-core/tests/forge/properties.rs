@@ -1,6 +1,6 @@
 //! Laws that hold for every input.
 
-use forge_core::mention::{Limits, neutralise_mentions, scan};
+use forge_core::mention::{ScanLimits, neutralise_mentions, scan};
 use forge_core::{
     AgentName, BranchName, CommitSha, GitRef, Login, Marker, ObjectFormats, ProjectId, RepoName,
     RunId, StatusContext, WebhookHeaders, WebhookSecrets, sign, text,
@@ -115,7 +115,7 @@ proptest! {
 
     #[test]
     fn mentions_are_where_they_say(comment in near_mentions()) {
-        let limits = Limits { mentions: 3, line_bytes: 20 };
+        let limits = ScanLimits { mentions: 3, line_bytes: 20 };
         let mentions = scan(&comment, limits);
         prop_assert!(mentions.found.len() <= limits.mentions);
         for mention in &mentions.found {
@@ -129,7 +129,7 @@ proptest! {
     #[test]
     fn neutralised_text_mentions_nobody(comment in near_mentions()) {
         let neutral = neutralise_mentions(&comment);
-        prop_assert!(scan(&neutral, Limits::default()).found.is_empty());
+        prop_assert!(scan(&neutral, ScanLimits::default()).found.is_empty());
         let again = neutralise_mentions(&neutral);
         prop_assert_eq!(again, neutral);
     }
@@ -138,8 +138,8 @@ proptest! {
     fn a_quoted_or_fenced_comment_mentions_nobody(words in "[a-z@:/ -]{0,40}") {
         let quoted = format!("> {words} @orch:developer");
         let fenced = format!("```\n{words} @orch:developer\n```");
-        prop_assert!(scan(&quoted, Limits::default()).found.is_empty());
-        prop_assert!(scan(&fenced, Limits::default()).found.is_empty());
+        prop_assert!(scan(&quoted, ScanLimits::default()).found.is_empty());
+        prop_assert!(scan(&fenced, ScanLimits::default()).found.is_empty());
     }
 
     #[test]

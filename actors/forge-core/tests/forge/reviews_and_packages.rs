@@ -1,6 +1,6 @@
 //! Reviews and packages as Gitea and Forgejo send them.
 
-use forge_core::Event;
+use forge_core::ForgeEvent;
 use serde_json::json;
 
 use crate::support::{delivery, headers, payload};
@@ -8,7 +8,7 @@ use crate::support::{delivery, headers, payload};
 fn activity(list: &[(&str, &str)], body: &serde_json::Value) -> (String, Option<String>, bool) {
     let found = delivery(&headers(list), body.to_string().as_bytes());
     match found.map(|delivery| delivery.event) {
-        Ok(Event::Other(other)) => {
+        Ok(ForgeEvent::Other(other)) => {
             let activity = other.activity.expect("it says where");
             let has_pull = activity.pull_request.is_some();
             (other.name.to_string(), activity.action, has_pull)

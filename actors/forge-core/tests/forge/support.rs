@@ -1,7 +1,7 @@
 //! Payloads and headers for the other modules.
 
 use forge_core::{
-    Delivery, Event, EventError, ObjectFormats, ParseOptions, WebhookHeaders, WebhookSecrets,
+    Delivery, EventError, ForgeEvent, ObjectFormats, ParseOptions, WebhookHeaders, WebhookSecrets,
 };
 use serde_json::Value;
 
@@ -33,13 +33,13 @@ pub(crate) fn delivery(headers: &WebhookHeaders, body: &[u8]) -> Result<Delivery
 }
 
 /// Reads a body under a declared event; none is declared for "".
-pub(crate) fn read(event: &str, body: &Value) -> Result<Event, EventError> {
+pub(crate) fn read(event: &str, body: &Value) -> Result<ForgeEvent, EventError> {
     let declared = if event.is_empty() {
         headers(&[])
     } else {
         event_header(event)
     };
-    Event::parse(&declared, body.to_string().as_bytes(), ObjectFormats::Sha1)
+    ForgeEvent::parse(&declared, body.to_string().as_bytes(), ObjectFormats::Sha1)
 }
 
 /// The message a body is refused with.

@@ -6,9 +6,9 @@ use super::items::target;
 use crate::ids::plain;
 use crate::resolve::reference;
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session, escaped_path};
+use crate::session::{QuerySession, RestResult, escaped_path};
 
-pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn create(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let name = branch(session, input).await?;
     let full = format!("refs/heads/{name}");
     let head = reference(session, &full).await?;
@@ -39,7 +39,7 @@ pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value
     }))
 }
 
-async fn branch(session: &Session, input: &Value) -> RestResult<String> {
+async fn branch(session: &QuerySession, input: &Value) -> RestResult<String> {
     let branch = &input["branch"];
     let name = if branch["id"].is_string() {
         target(session, branch, "id").await?.key
@@ -55,7 +55,7 @@ fn list(changes: &Value, name: &str) -> Vec<Value> {
 }
 
 async fn of_tree(
-    session: &Session,
+    session: &QuerySession,
     full: &str,
     head: &str,
     message: &str,
@@ -86,7 +86,7 @@ async fn of_tree(
 }
 
 async fn in_one(
-    session: &Session,
+    session: &QuerySession,
     branch: &str,
     message: &str,
     changes: &Value,

@@ -6,15 +6,19 @@ use super::labels;
 use crate::ids::{NodeId, resolve_id};
 use crate::resolve::{issue_or_pull, node, reaction};
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
 /// The id that the input gives under this name.
-pub(super) async fn target(session: &Session, input: &Value, name: &str) -> RestResult<NodeId> {
+pub(super) async fn target(
+    session: &QuerySession,
+    input: &Value,
+    name: &str,
+) -> RestResult<NodeId> {
     resolve_id(session, input[name].as_str().unwrap_or_default()).await
 }
 
 /// The number of an issue or a pull request.
-pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> RestResult<u64> {
+pub(super) async fn numbered(session: &QuerySession, input: &Value, name: &str) -> RestResult<u64> {
     let id = target(session, input, name).await?;
     if !matches!(id.kind.as_str(), "Issue" | "PullRequest") {
         let message = format!("`{name}` is the id of a {}", id.kind);
@@ -24,12 +28,12 @@ pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> Re
 }
 
 /// What this id stands for, as it is now.
-pub(super) async fn reload(session: &Session, input: &Value, name: &str) -> RestResult<Value> {
+pub(super) async fn reload(session: &QuerySession, input: &Value, name: &str) -> RestResult<Value> {
     node(session, &target(session, input, name).await?).await
 }
 
 /// The names that ids stand for: logins, slugs of teams.
-pub(super) async fn names(session: &Session, ids: &Value) -> RestResult<Vec<String>> {
+pub(super) async fn names(session: &QuerySession, ids: &Value) -> RestResult<Vec<String>> {
     let mut names = Vec::new();
     for id in ids.as_array().into_iter().flatten() {
         let id = resolve_id(session, id.as_str().unwrap_or_default()).await?;
@@ -47,7 +51,7 @@ pub(super) fn fields(pairs: &[(&str, &Value)]) -> Value {
     fields.into()
 }
 
-pub(super) async fn add_comment(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn add_comment(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, "subjectId").await?;
     let body = json!({"body": input["body"]});
     let path = format!("/issues/{number}/comments");
@@ -55,7 +59,7 @@ pub(super) async fn add_comment(session: &Session, input: &Value) -> RestResult<
     Ok(json!({"commentEdge": {"node": comment}, "subjectId": input["subjectId"]}))
 }
 
-pub(super) async fn update_comment(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn update_comment(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "id").await?;
     let path = format!("/issues/comments/{}", id.number()?);
     let body = json!({"body": input["body"]});
@@ -63,14 +67,14 @@ pub(super) async fn update_comment(session: &Session, input: &Value) -> RestResu
     Ok(json!({"issueComment": comment}))
 }
 
-pub(super) async fn delete_comment(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn delete_comment(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "id").await?;
     let path = format!("/issues/comments/{}", id.number()?);
     session.change("DELETE", &path, None).await?;
     Ok(json!({}))
 }
 
-pub(super) async fn create_issue(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn create_issue(session: &QuerySession, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let mut body = fields(&[("title", &input["title"]), ("body", &input["body"])]);
     add_metadata(session, input, &mut body).await?;
@@ -79,7 +83,7 @@ pub(super) async fn create_issue(session: &Session, input: &Value) -> RestResult
 }
 
 /// Assignees, milestone and labels as REST takes them with an issue.
-async fn add_metadata(session: &Session, input: &Value, body: &mut Value) -> RestResult<()> {
+async fn add_metadata(session: &QuerySession, input: &Value, body: &mut Value) -> RestResult<()> {
     if input["assigneeIds"].is_array() {
         body["assignees"] = json!(names(session, &input["assigneeIds"]).await?);
     }
@@ -95,7 +99,7 @@ async fn add_metadata(session: &Session, input: &Value, body: &mut Value) -> Res
 
 /// Changes an issue or a pull request.
 pub(super) async fn update(
-    session: &Session,
+    session: &QuerySession,
     input: &Value,
     id: &str,
     payload: &str,
@@ -142,7 +146,7 @@ pub(super) async fn update(
 }
 
 pub(super) async fn set_state(
-    session: &Session,
+    session: &QuerySession,
     input: &Value,
     id: &str,
     state: &str,
@@ -162,7 +166,7 @@ pub(super) async fn set_state(
     Ok(json!({payload: reload(session, input, id).await?}))
 }
 
-pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> RestResult<Value> {
+pub(super) async fn lock(session: &QuerySession, input: &Value, lock: bool) -> RestResult<Value> {
     let number = numbered(session, input, "lockableId").await?;
     let path = format!("/issues/{number}/lock");
     let reason = input["lockReason"].as_str();
@@ -178,7 +182,7 @@ pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> RestRe
 }
 
 /// Gitea takes assignees with the issue only, all of them.
-pub(super) async fn assign(session: &Session, input: &Value, add: bool) -> RestResult<Value> {
+pub(super) async fn assign(session: &QuerySession, input: &Value, add: bool) -> RestResult<Value> {
     let number = numbered(session, input, "assignableId").await?;
     let names = names(session, &input["assigneeIds"]).await?;
     if session.is_github() {
@@ -203,7 +207,7 @@ pub(super) async fn assign(session: &Session, input: &Value, add: bool) -> RestR
     Ok(json!({"assignable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn add_reaction(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn add_reaction(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "subjectId").await?;
     let number = id.number()?;
     let path = match id.kind.as_str() {

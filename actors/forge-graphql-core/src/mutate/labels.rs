@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::ids::resolve_id;
 use crate::resolve::{issue_or_pull, label, label_name};
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session, escaped};
+use crate::session::{QuerySession, RestResult, escaped};
 
 /// The labels that ids stand for, as a forge takes them.
-pub(super) async fn values(session: &Session, ids: &Value) -> RestResult<Value> {
+pub(super) async fn values(session: &QuerySession, ids: &Value) -> RestResult<Value> {
     let mut values = Vec::new();
     for id in ids.as_array().into_iter().flatten() {
         let id = resolve_id(session, id.as_str().unwrap_or_default()).await?;
@@ -17,7 +17,7 @@ pub(super) async fn values(session: &Session, ids: &Value) -> RestResult<Value> 
     Ok(values.into())
 }
 
-async fn value(session: &Session, key: &str) -> RestResult<Value> {
+async fn value(session: &QuerySession, key: &str) -> RestResult<Value> {
     let name = label_name(key);
     if session.is_github() {
         return Ok(json!(name));
@@ -36,7 +36,7 @@ async fn value(session: &Session, key: &str) -> RestResult<Value> {
     }
 }
 
-async fn number(session: &Session, input: &Value) -> RestResult<u64> {
+async fn number(session: &QuerySession, input: &Value) -> RestResult<u64> {
     let id = input["labelableId"].as_str().unwrap_or_default();
     let id = resolve_id(session, id).await?;
     if !matches!(id.kind.as_str(), "Issue" | "PullRequest") {
@@ -46,7 +46,7 @@ async fn number(session: &Session, input: &Value) -> RestResult<u64> {
     id.number()
 }
 
-pub(super) async fn add(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn add(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = number(session, input).await?;
     let labels = values(session, &input["labelIds"]).await?;
     let path = format!("/issues/{number}/labels");
@@ -56,7 +56,7 @@ pub(super) async fn add(session: &Session, input: &Value) -> RestResult<Value> {
     Ok(json!({"labelable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn remove(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn remove(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = number(session, input).await?;
     let labels = values(session, &input["labelIds"]).await?;
     for label in labels.as_array().into_iter().flatten() {
@@ -67,7 +67,7 @@ pub(super) async fn remove(session: &Session, input: &Value) -> RestResult<Value
     Ok(json!({"labelable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn create(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let color = input["color"].as_str().unwrap_or_default();
     let color = color.trim_start_matches('#');
     let color = if session.is_github() {

@@ -9,10 +9,10 @@ mod refs;
 use serde_json::Value;
 
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
 /// Carries a mutation out; gives what its payload says.
-pub(crate) async fn mutate(session: &Session, name: &str, input: &Value) -> RestResult<Value> {
+pub(crate) async fn mutate(session: &QuerySession, name: &str, input: &Value) -> RestResult<Value> {
     let done = match name {
         "addComment" => items::add_comment(session, input).await,
         "updateIssueComment" => items::update_comment(session, input).await,

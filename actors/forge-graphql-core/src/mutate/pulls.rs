@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::items::{fields, names, numbered, reload, target};
 use crate::resolve::draft_prefix;
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
 const ID: &str = "pullRequestId";
 
-pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn create(session: &QuerySession, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let draft = input["draft"] == true;
     let title = input["title"].as_str().unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value
 }
 
 /// Merges, or lets the forge do it when it can.
-pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> RestResult<Value> {
+pub(super) async fn merge(session: &QuerySession, input: &Value, later: bool) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let method = input["mergeMethod"].as_str().unwrap_or("MERGE");
     let method = method.to_ascii_lowercase();
@@ -72,7 +72,7 @@ pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> Rest
 }
 
 /// Takes back what [`merge`] left for later.
-pub(super) async fn keep_open(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn keep_open(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         return Err(RestFailure::not_answered("merging later at GitHub"));
@@ -83,7 +83,11 @@ pub(super) async fn keep_open(session: &Session, input: &Value) -> RestResult<Va
     Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
-pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> RestResult<Value> {
+pub(super) async fn set_draft(
+    session: &QuerySession,
+    input: &Value,
+    draft: bool,
+) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         let what = "making a draft of a pull request, or a pull request of a draft, at GitHub";
@@ -104,7 +108,7 @@ pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> 
     Ok(json!({"pullRequest": reload(session, input, ID).await?}))
 }
 
-pub(super) async fn update_branch(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn update_branch(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         let body = fields(&[("expected_head_sha", &input["expectedHeadOid"])]);
@@ -122,7 +126,7 @@ pub(super) async fn update_branch(session: &Session, input: &Value) -> RestResul
 }
 
 /// A review; Gitea's word for an approval is another.
-pub(super) async fn review(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn review(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let event = match input["event"].as_str() {
         Some("APPROVE") if !session.is_github() => json!("APPROVED"),
@@ -141,7 +145,7 @@ pub(super) async fn review(session: &Session, input: &Value) -> RestResult<Value
 }
 
 /// Those that are not named are no longer asked, unless it says `union`.
-pub(super) async fn request_reviews(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn request_reviews(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let path = format!("/pulls/{number}/requested_reviewers");
     let users = names(session, &input["userIds"]).await?;

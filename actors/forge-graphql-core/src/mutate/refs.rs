@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::items::{reload, target};
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session, escaped, escaped_path};
+use crate::session::{QuerySession, RestResult, escaped, escaped_path};
 
-pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn create(session: &QuerySession, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let name = input["name"].as_str().unwrap_or_default();
     if session.is_github() {
@@ -34,7 +34,7 @@ pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value
     Ok(json!({"ref": {"ref": name, "object": {"sha": input["oid"], "type": "commit"}}}))
 }
 
-pub(super) async fn update(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn update(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let name = target(session, input, "refId").await?.key;
     if !session.is_github() {
         return Err(RestFailure::not_answered("moving a branch of this forge"));
@@ -45,7 +45,7 @@ pub(super) async fn update(session: &Session, input: &Value) -> RestResult<Value
     Ok(json!({"ref": reload(session, input, "refId").await?}))
 }
 
-pub(super) async fn delete(session: &Session, input: &Value) -> RestResult<Value> {
+pub(super) async fn delete(session: &QuerySession, input: &Value) -> RestResult<Value> {
     let name = target(session, input, "refId").await?.key;
     let path = match (
         name.strip_prefix("refs/heads/"),

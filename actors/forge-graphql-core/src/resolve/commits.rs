@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::states::{pull_state, status_state};
-use crate::ask::{Ask, commit, id};
+use crate::ask::{FieldRequest, commit, id};
 use crate::ids::plain;
-use crate::lists::{List, of_items};
-use crate::session::{RestResult, Session, escaped, escaped_path};
+use crate::lists::{RestList, of_items};
+use crate::session::{QuerySession, RestResult, escaped, escaped_path};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     let sha = || plain(&ask.of["sha"]);
     Some(match (ask.kind, ask.field) {
         ("Ref", "id") => Ok(id(ask.session, "Ref", plain(&ask.of["ref"]))),
@@ -57,7 +57,7 @@ fn split(name: &str) -> (&str, &str) {
 }
 
 /// A branch or tag by its name; null: there is none. Gitea answers with all that begin so.
-pub(crate) async fn reference(session: &Session, name: &str) -> RestResult<Value> {
+pub(crate) async fn reference(session: &QuerySession, name: &str) -> RestResult<Value> {
     let full = match name.strip_prefix("refs/") {
         Some(_) => name.to_owned(),
         None => format!("refs/heads/{name}"),
@@ -76,7 +76,7 @@ pub(crate) async fn reference(session: &Session, name: &str) -> RestResult<Value
     })
 }
 
-async fn target(ask: &Ask<'_>) -> RestResult<Value> {
+async fn target(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let mut of = ask.of.clone();
     if of["object"].is_null() {
         of = reference(ask.session, &plain(&of["ref"])).await?;
@@ -94,7 +94,7 @@ async fn target(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// What `revision`, or `revision:path`, is.
-pub(super) async fn object(session: &Session, expression: &str) -> RestResult<Value> {
+pub(super) async fn object(session: &QuerySession, expression: &str) -> RestResult<Value> {
     let Some((revision, path)) = expression.split_once(':') else {
         let found = commit(session, expression).await;
         return match found {
@@ -122,7 +122,7 @@ fn typed(mut value: Value, kind: &str) -> Value {
     value
 }
 
-async fn entries(ask: &Ask<'_>) -> RestResult<Value> {
+async fn entries(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let mut entries = ask.of["entries"].clone();
     if entries.is_null() {
         let sha = plain(&ask.of["sha"]);
@@ -154,7 +154,7 @@ fn text(file: &Value) -> Value {
     String::from_utf8(bytes).map_or(Value::Null, Value::from)
 }
 
-async fn message(ask: &Ask<'_>) -> RestResult<String> {
+async fn message(ask: &FieldRequest<'_>) -> RestResult<String> {
     Ok(plain(&ask.value("/commit/message").await?))
 }
 
@@ -163,7 +163,7 @@ fn headline(message: &str) -> (&str, &str) {
     (first, rest.trim_start_matches('\n'))
 }
 
-async fn person(ask: &Ask<'_>, role: &str) -> RestResult<Value> {
+async fn person(ask: &FieldRequest<'_>, role: &str) -> RestResult<Value> {
     let mut person = ask.value(&format!("/commit/{role}")).await?;
     if person.is_object() {
         person["user"] = ask.value(&format!("/{role}")).await?;
@@ -171,13 +171,13 @@ async fn person(ask: &Ask<'_>, role: &str) -> RestResult<Value> {
     Ok(person)
 }
 
-async fn authors(ask: &Ask<'_>) -> RestResult<Value> {
+async fn authors(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let author = person(ask, "author").await?;
     Ok(of_items(vec![author], &part))
 }
 
-async fn parents(ask: &Ask<'_>) -> RestResult<Value> {
+async fn parents(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let parents = ask.value("/parents").await?;
     Ok(of_items(
@@ -186,8 +186,8 @@ async fn parents(ask: &Ask<'_>) -> RestResult<Value> {
     ))
 }
 
-async fn history(ask: &Ask<'_>) -> RestResult<Value> {
-    let mut list = List::new("/commits").query("sha", plain(&ask.of["sha"]));
+async fn history(ask: &FieldRequest<'_>) -> RestResult<Value> {
+    let mut list = RestList::new("/commits").query("sha", plain(&ask.of["sha"]));
     for name in ["path", "since", "until"] {
         if let Some(value) = ask.args[name].as_str() {
             list = list.query(name, value);
@@ -196,11 +196,11 @@ async fn history(ask: &Ask<'_>) -> RestResult<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn pulls_of_commit(ask: &Ask<'_>) -> RestResult<Value> {
+async fn pulls_of_commit(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let sha = plain(&ask.of["sha"]);
     if ask.session.is_github() {
-        let list = List::new(format!("/commits/{}/pulls", escaped(&sha)));
+        let list = RestList::new(format!("/commits/{}/pulls", escaped(&sha)));
         return list.connection(ask.session, &part).await;
     }
     let one = ask
@@ -211,13 +211,13 @@ async fn pulls_of_commit(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(of_items(one, &part))
 }
 
-async fn pulls_of_branch(ask: &Ask<'_>) -> RestResult<Value> {
+async fn pulls_of_branch(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let name = plain(&ask.of["ref"]);
     let branch = split(&name).1.to_owned();
     let own = ask.session.job.repository.clone();
     let states = ask.args["states"].as_array().cloned().unwrap_or_default();
     let state = if states == ["OPEN"] { "open" } else { "all" };
-    let mut list = List::new("/pulls").query("state", state);
+    let mut list = RestList::new("/pulls").query("state", state);
     if let (true, Some((owner, _))) = (ask.session.is_github(), own.split_once('/')) {
         list = list.query("head", format!("{owner}:{branch}"));
     }
@@ -232,7 +232,7 @@ async fn pulls_of_branch(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// The statuses of a commit, the last of each name; null: none.
-async fn statuses(session: &Session, sha: &str) -> RestResult<Value> {
+async fn statuses(session: &QuerySession, sha: &str) -> RestResult<Value> {
     let all = all_statuses(session, sha).await?;
     if all.is_empty() {
         return Ok(Value::Null);
@@ -246,8 +246,8 @@ async fn statuses(session: &Session, sha: &str) -> RestResult<Value> {
     Ok(json!({"state": state, "statuses": all}))
 }
 
-async fn all_statuses(session: &Session, sha: &str) -> RestResult<Vec<Value>> {
-    let list = List::new(format!("/commits/{}/status", escaped(sha))).with_pointer("/statuses");
+async fn all_statuses(session: &QuerySession, sha: &str) -> RestResult<Vec<Value>> {
+    let list = RestList::new(format!("/commits/{}/status", escaped(sha))).with_pointer("/statuses");
     match list.mark("__typename", "StatusContext").all(session).await {
         Err(failure) if failure.status == 404 => Ok(Vec::new()),
         all => all,
@@ -256,11 +256,11 @@ async fn all_statuses(session: &Session, sha: &str) -> RestResult<Vec<Value>> {
 
 /// All that was checked of a commit: statuses, and at GitHub checks. What may not be read is an
 /// error, not a part that is left out: a failure could be in it.
-pub(super) async fn rollup(session: &Session, sha: &str) -> RestResult<Value> {
+pub(super) async fn rollup(session: &QuerySession, sha: &str) -> RestResult<Value> {
     let mut all = all_statuses(session, sha).await?;
     if session.is_github() {
-        let list =
-            List::new(format!("/commits/{}/check-runs", escaped(sha))).with_pointer("/check_runs");
+        let list = RestList::new(format!("/commits/{}/check-runs", escaped(sha)))
+            .with_pointer("/check_runs");
         let list = list.mark("__typename", "CheckRun");
         all.extend(list.all(session).await?);
     }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::states::{inner, reaction_groups};
-use crate::ask::Ask;
-use crate::lists::{List, nothing, sort};
-use crate::session::{RestResult, Session, escaped};
+use crate::ask::FieldRequest;
+use crate::lists::{RestList, nothing, sort};
+use crate::session::{QuerySession, RestResult, escaped};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "closed" => Ok(json!(ask.of["state"] == "closed")),
         "repository" => ask.session.body("").await,
@@ -35,7 +35,7 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
 /// What labels are ordered by; their numbers grow as they are made.
 pub(super) const LABEL_ORDERS: [(&str, &str); 2] = [("CREATED_AT", "/id"), ("NAME", "/name")];
 
-async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
+async fn labels(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let mut labels = ask.value("/labels").await?;
     if let (Some(labels), Some((places, largest_first))) =
@@ -46,7 +46,7 @@ async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(inner(&labels, &part))
 }
 
-async fn assets(ask: &Ask<'_>) -> RestResult<Value> {
+async fn assets(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let mut assets = ask.value("/assets").await?;
     if let (Some(assets), Some(name)) = (assets.as_array_mut(), ask.args["name"].as_str()) {
@@ -55,7 +55,7 @@ async fn assets(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(inner(&assets, &part))
 }
 
-async fn assignees(ask: &Ask<'_>) -> RestResult<Value> {
+async fn assignees(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let many = ask.value("/assignees").await?;
     if many.is_array() {
@@ -66,8 +66,8 @@ async fn assignees(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(inner(&one.into(), &part))
 }
 
-async fn comments(ask: &Ask<'_>) -> RestResult<Value> {
-    let list = List::new(format!("/issues/{}/comments", ask.number()));
+async fn comments(ask: &FieldRequest<'_>) -> RestResult<Value> {
+    let list = RestList::new(format!("/issues/{}/comments", ask.number()));
     let part = ask.part()?;
     // The order of REST's list is that of their numbers.
     ask.order(&[])?;
@@ -88,7 +88,7 @@ fn association(of: &Value) -> Value {
     }
 }
 
-async fn is_viewer(ask: &Ask<'_>) -> RestResult<Value> {
+async fn is_viewer(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let viewer = ask.session.viewer().await?;
     let author = ask.of["user"]["login"].as_str();
     Ok(json!(author.is_some_and(|author| author == viewer.login)))
@@ -105,7 +105,7 @@ fn label_url(repository: &Value, label: &Value) -> Value {
     json!(format!("{base}/labels/{name}"))
 }
 
-async fn is_latest(ask: &Ask<'_>) -> RestResult<Value> {
+async fn is_latest(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let latest = ask.session.body_if_there("/releases/latest").await?;
     Ok(json!(!latest.is_null() && latest["id"] == ask.of["id"]))
 }
@@ -116,7 +116,7 @@ fn tag(release: &Value) -> Value {
 }
 
 /// An issue, or the pull request of that number, with its type.
-pub(crate) async fn issue_or_pull(session: &Session, number: u64) -> RestResult<Value> {
+pub(crate) async fn issue_or_pull(session: &QuerySession, number: u64) -> RestResult<Value> {
     let mut issue = session.body(&format!("/issues/{number}")).await?;
     if issue["pull_request"].is_object() {
         issue = session.body(&format!("/pulls/{number}")).await?;
@@ -133,13 +133,13 @@ pub(crate) fn label_name(key: &str) -> &str {
 }
 
 /// A label by its name; null: there is none. Gitea finds them by numbers only.
-pub(crate) async fn label(session: &Session, name: &str) -> RestResult<Value> {
+pub(crate) async fn label(session: &QuerySession, name: &str) -> RestResult<Value> {
     if session.is_github() {
         return session
             .body_if_there(&format!("/labels/{}", escaped(name)))
             .await;
     }
-    let all = List::new("/labels").all(session).await?;
+    let all = RestList::new("/labels").all(session).await?;
     let same = |label: &Value| {
         let own = label["name"].as_str().unwrap_or_default();
         own.eq_ignore_ascii_case(name)

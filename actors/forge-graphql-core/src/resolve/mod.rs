@@ -11,7 +11,7 @@ mod states;
 
 use serde_json::{Value, json};
 
-use crate::ask::Ask;
+use crate::ask::FieldRequest;
 use crate::ids::plain;
 use crate::lists::nothing;
 use crate::session::RestResult;
@@ -22,7 +22,7 @@ pub(crate) use root::node;
 pub(crate) use states::{draft_prefix, reaction};
 
 /// What a field says; `None`: nothing answers it.
-pub(crate) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(crate) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     if let Some(value) = everywhere(ask) {
         return Some(Ok(value));
     }
@@ -41,7 +41,7 @@ pub(crate) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
 }
 
 /// Boards, which REST has none of, and ids that are no more than a number or a name.
-fn everywhere(ask: &Ask<'_>) -> Option<Value> {
+fn everywhere(ask: &FieldRequest<'_>) -> Option<Value> {
     let key = |name: &str| plain(&ask.of[name]);
     Some(match (ask.kind, ask.field) {
         (

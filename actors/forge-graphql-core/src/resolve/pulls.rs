@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::commits::rollup;
 use super::reviews;
 use super::states::{is_draft, is_merged, pull_state};
-use crate::ask::Ask;
+use crate::ask::FieldRequest;
 use crate::ids::plain;
-use crate::lists::{List, of_items};
+use crate::lists::{RestList, of_items};
 use crate::session::RestResult;
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     let pull = ask.of;
     Some(match ask.field {
         "state" => Ok(json!(pull_state(pull))),
@@ -41,7 +41,7 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     })
 }
 
-async fn mergeable(ask: &Ask<'_>) -> RestResult<Value> {
+async fn mergeable(ask: &FieldRequest<'_>) -> RestResult<Value> {
     Ok(json!(match ask.truth("/mergeable").await? {
         Some(true) => "MERGEABLE",
         Some(false) => "CONFLICTING",
@@ -50,7 +50,7 @@ async fn mergeable(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// Gitea says no more than whether it can be merged.
-async fn merge_state(ask: &Ask<'_>) -> RestResult<Value> {
+async fn merge_state(ask: &FieldRequest<'_>) -> RestResult<Value> {
     if let Some(word) = ask.value("/mergeable_state").await?.as_str() {
         return Ok(json!(word.to_ascii_uppercase()));
     }
@@ -90,7 +90,7 @@ pub(super) fn owner(repository: &Value) -> Value {
 }
 
 /// The last one is the head, which needs no list.
-async fn commits(ask: &Ask<'_>) -> RestResult<Value> {
+async fn commits(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     if ask.args["last"] == 1 && !part.counts {
         return Ok(of_items(vec![json!({"sha": ask.of["head"]["sha"]})], &part));
@@ -101,16 +101,16 @@ async fn commits(ask: &Ask<'_>) -> RestResult<Value> {
     {
         return Ok(json!({"totalCount": total, "nodes": [], "cursors": []}));
     }
-    let list = List::new(format!("/pulls/{number}/commits"));
+    let list = RestList::new(format!("/pulls/{number}/commits"));
     list.connection(ask.session, &part).await
 }
 
-async fn files(ask: &Ask<'_>) -> RestResult<Value> {
-    let list = List::new(format!("/pulls/{}/files", ask.number()));
+async fn files(ask: &FieldRequest<'_>) -> RestResult<Value> {
+    let list = RestList::new(format!("/pulls/{}/files", ask.number()));
     list.connection(ask.session, &ask.part()?).await
 }
 
-fn headline(ask: &Ask<'_>) -> Value {
+fn headline(ask: &FieldRequest<'_>) -> Value {
     let (pull, number) = (ask.of, ask.number());
     let title = pull["title"].as_str().unwrap_or_default();
     if ask.text("mergeType") == "SQUASH" {

@@ -6,12 +6,12 @@ use super::commits::{object, reference};
 use super::items::{LABEL_ORDERS, issue_or_pull, label};
 use super::pulls::owner;
 use super::search::{issues, pulls};
-use crate::ask::Ask;
-use crate::lists::{List, nothing, of_items, sort};
+use crate::ask::FieldRequest;
+use crate::lists::{RestList, nothing, of_items, sort};
 use crate::rest::RestFailure;
 use crate::session::{RestResult, escaped};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     let of = ask.of;
     let own = ask
         .session
@@ -72,7 +72,7 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
 }
 
 /// What the repository's own answer says.
-async fn facts(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+async fn facts(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     let of = ask.of;
     let total = |value: Value| json!({"totalCount": value.as_u64().unwrap_or(0), "nodes": []});
     let unless_denied = |value: Option<bool>| json!(value.unwrap_or(true));
@@ -137,7 +137,7 @@ fn license(of: &Value) -> Value {
 }
 
 /// What the job may, not what the runner's own token may.
-async fn permission(ask: &Ask<'_>) -> RestResult<Value> {
+async fn permission(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let full = ask.of["full_name"].as_str().unwrap_or_default();
     let own = ask.session.check_repository(full).is_ok();
     let writes = own && ask.session.viewer().await?.writes;
@@ -160,7 +160,7 @@ fn named(found: RestResult<Value>, what: &str, number: u64) -> RestResult<Value>
     })
 }
 
-async fn issue(ask: &Ask<'_>) -> RestResult<Value> {
+async fn issue(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let number = ask.args["number"].as_u64().unwrap_or_default();
     let found = ask.session.body(&format!("/issues/{number}")).await;
     let found = named(found, "Issue", number)?;
@@ -172,8 +172,8 @@ async fn issue(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// As both forges list them: the newest first.
-async fn releases(ask: &Ask<'_>) -> RestResult<Value> {
-    let mut list = List::new("/releases");
+async fn releases(ask: &FieldRequest<'_>) -> RestResult<Value> {
+    let mut list = RestList::new("/releases");
     match ask.order(&[("CREATED_AT", "/created_at"), ("NAME", "/name")])? {
         None | Some(("/created_at", true)) => {}
         Some((places, largest_first)) => list = list.order(places, largest_first),
@@ -181,8 +181,8 @@ async fn releases(ask: &Ask<'_>) -> RestResult<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn users(ask: &Ask<'_>, path: &str) -> RestResult<Value> {
-    let mut list = List::new(path);
+async fn users(ask: &FieldRequest<'_>, path: &str) -> RestResult<Value> {
+    let mut list = RestList::new(path);
     if let Some(words) = ask.words() {
         list = list.keep(move |user| {
             let has = |name: &str| {
@@ -195,8 +195,8 @@ async fn users(ask: &Ask<'_>, path: &str) -> RestResult<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
-    let mut list = List::new("/labels");
+async fn labels(ask: &FieldRequest<'_>) -> RestResult<Value> {
+    let mut list = RestList::new("/labels");
     if let Some(words) = ask.words() {
         list = list.keep(move |label| {
             let text = format!("{} {}", label["name"], label["description"]);
@@ -209,13 +209,13 @@ async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn milestones(ask: &Ask<'_>) -> RestResult<Value> {
+async fn milestones(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let states = ask.args["states"].as_array().cloned().unwrap_or_default();
     let state = match states.as_slice() {
         [one] => one.as_str().unwrap_or("all").to_ascii_lowercase(),
         _ => "all".to_owned(),
     };
-    let mut list = List::new("/milestones").query("state", state);
+    let mut list = RestList::new("/milestones").query("state", state);
     if let Some(words) = ask.words() {
         list = list.keep(move |one| {
             let title = one["title"].as_str().unwrap_or_default();
@@ -235,7 +235,7 @@ async fn milestones(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// A release by its tag; that of a draft is found in the list only.
-async fn release(ask: &Ask<'_>) -> RestResult<Value> {
+async fn release(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let tag = ask.text("tagName");
     let found = ask
         .session
@@ -249,7 +249,7 @@ async fn release(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(all.find(|one| one["tag_name"] == tag).unwrap_or_default())
 }
 
-async fn refs(ask: &Ask<'_>) -> RestResult<Value> {
+async fn refs(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let (path, prefix) = match ask.text("refPrefix").trim_end_matches('/') {
         "refs/tags" => ("/tags", "refs/tags"),
         "refs/heads" => ("/branches", "refs/heads"),
@@ -258,7 +258,7 @@ async fn refs(ask: &Ask<'_>) -> RestResult<Value> {
             return Err(RestFailure::not_answered(&what));
         }
     };
-    let mut list = List::new(path);
+    let mut list = RestList::new(path);
     if let Some(words) = ask.words() {
         list = list.keep(move |one| {
             let name = one["name"].as_str().unwrap_or_default();
@@ -284,7 +284,7 @@ async fn refs(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(found)
 }
 
-async fn languages(ask: &Ask<'_>) -> RestResult<Value> {
+async fn languages(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let sizes = ask.session.body("/languages").await?;
     let sizes = sizes.as_object().cloned().unwrap_or_default();
@@ -297,7 +297,7 @@ async fn languages(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(of_items(languages, &part))
 }
 
-async fn topics(ask: &Ask<'_>) -> RestResult<Value> {
+async fn topics(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let topics = ask.value("/topics").await?;
     let topics = topics.as_array().into_iter().flatten();

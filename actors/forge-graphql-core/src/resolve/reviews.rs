@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::items;
 use super::states::review_state;
-use crate::ask::Ask;
-use crate::lists::{List, of_items};
+use crate::ask::FieldRequest;
+use crate::lists::{RestList, of_items};
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
-pub(super) async fn of_review(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn of_review(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "state" => Ok(json!(review_state(ask.of))),
         "commit" => Ok(match &ask.of["commit_id"] {
@@ -20,13 +20,13 @@ pub(super) async fn of_review(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     })
 }
 
-fn list(number: u64) -> List {
-    List::new(format!("/pulls/{number}/reviews"))
+fn list(number: u64) -> RestList {
+    RestList::new(format!("/pulls/{number}/reviews"))
         .mark("pull", number)
         .keep(|review| review_state(review).is_some())
 }
 
-pub(super) async fn all(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn all(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let author = ask.text("author").to_owned();
     let states: Vec<Value> = ask.args["states"].as_array().cloned().unwrap_or_default();
     let list = list(ask.number()).keep(move |review| {
@@ -37,7 +37,7 @@ pub(super) async fn all(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// The last opinion of each reviewer; where one has none, the last remark.
-async fn last_ones(ask: &Ask<'_>) -> RestResult<Vec<Value>> {
+async fn last_ones(ask: &FieldRequest<'_>) -> RestResult<Vec<Value>> {
     let mut last: Vec<Value> = Vec::new();
     for review in list(ask.number()).all(ask.session).await? {
         let state = review_state(&review).unwrap_or_default();
@@ -56,13 +56,13 @@ async fn last_ones(ask: &Ask<'_>) -> RestResult<Vec<Value>> {
     Ok(last)
 }
 
-pub(super) async fn latest(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn latest(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     Ok(of_items(last_ones(ask).await?, &part))
 }
 
 /// What the rules of protection ask for is not known: a request stands for it.
-pub(super) async fn decision(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn decision(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let last = last_ones(ask).await?;
     let any = |state: &str| {
         last.iter()
@@ -78,7 +78,7 @@ pub(super) async fn decision(ask: &Ask<'_>) -> RestResult<Value> {
     })
 }
 
-pub(super) async fn requests(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn requests(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let mut all = Vec::new();
     for (place, kind) in [
@@ -95,7 +95,7 @@ pub(super) async fn requests(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// A review by `pull request/review`.
-pub(super) async fn review(session: &Session, key: &str) -> RestResult<Value> {
+pub(super) async fn review(session: &QuerySession, key: &str) -> RestResult<Value> {
     let numbers = key
         .split_once('/')
         .and_then(|(pull, review)| Some((pull.parse::<u64>().ok()?, review.parse::<u64>().ok()?)));

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::search::search;
 use super::{commits, items, reviews};
-use crate::ask::Ask;
+use crate::ask::FieldRequest;
 use crate::ids::{NodeId, resolve_id};
 use crate::rest::RestFailure;
-use crate::session::{RestResult, Session};
+use crate::session::{QuerySession, RestResult};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
+pub(super) async fn resolve(ask: &FieldRequest<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "repository" => repository(ask).await,
         "node" => found(ask.session, ask.text("id")).await,
@@ -23,19 +23,19 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     })
 }
 
-async fn repository(ask: &Ask<'_>) -> RestResult<Value> {
+async fn repository(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let name = format!("{}/{}", ask.text("owner"), ask.text("name"));
     ask.session.check_repository(&name)?;
     ask.session.body("").await
 }
 
-async fn viewer(session: &Session) -> RestResult<Value> {
+async fn viewer(session: &QuerySession) -> RestResult<Value> {
     let viewer = session.viewer().await?;
     Ok(json!({"login": viewer.login, "id": viewer.id}))
 }
 
 /// The repository's owner, where it is one; others are out of reach.
-async fn organization(ask: &Ask<'_>) -> RestResult<Value> {
+async fn organization(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let login = ask.text("login");
     let owner = ask.session.body("").await?["owner"].clone();
     let same = owner["login"]
@@ -49,7 +49,7 @@ async fn organization(ask: &Ask<'_>) -> RestResult<Value> {
     )))
 }
 
-async fn nodes(ask: &Ask<'_>) -> RestResult<Value> {
+async fn nodes(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let mut nodes = Vec::new();
     for id in ask.args["ids"].as_array().unwrap_or(&Vec::new()) {
         nodes.push(found(ask.session, id.as_str().unwrap_or_default()).await?);
@@ -57,12 +57,12 @@ async fn nodes(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(nodes.into())
 }
 
-async fn found(session: &Session, text: &str) -> RestResult<Value> {
+async fn found(session: &QuerySession, text: &str) -> RestResult<Value> {
     node(session, &resolve_id(session, text).await?).await
 }
 
 /// What an id stands for, with its type.
-pub(crate) async fn node(session: &Session, id: &NodeId) -> RestResult<Value> {
+pub(crate) async fn node(session: &QuerySession, id: &NodeId) -> RestResult<Value> {
     let mut found = match id.kind.as_str() {
         "Repository" => session.body("").await?,
         "PullRequest" => session.body(&format!("/pulls/{}", id.number()?)).await?,

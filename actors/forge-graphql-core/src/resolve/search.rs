@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::states::{is_draft, pull_state};
-use crate::ask::Ask;
+use crate::ask::FieldRequest;
 use crate::ids::plain;
-use crate::lists::{List, backwards};
+use crate::lists::{RestList, backwards};
 use crate::rest::RestFailure;
 use crate::session::RestResult;
 
@@ -128,7 +128,11 @@ impl Filter {
     }
 }
 
-async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestResult<Value> {
+async fn connection(
+    ask: &FieldRequest<'_>,
+    mut filter: Filter,
+    is_pull: bool,
+) -> RestResult<Value> {
     let github = ask.session.is_github();
     let (part, from_end) = ask.part()?.forwards()?;
     if from_end {
@@ -136,7 +140,7 @@ async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestRes
         filter.ascending = !filter.ascending;
     }
     let path = if is_pull { "/pulls" } else { "/issues" };
-    let mut list = List::new(path).query("state", filter.state());
+    let mut list = RestList::new(path).query("state", filter.state());
     if github {
         let sort = if filter.by_update {
             "updated"
@@ -206,7 +210,7 @@ async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestRes
     }
 }
 
-impl List {
+impl RestList {
     fn query_labels(self, labels: &[String]) -> Self {
         if labels.is_empty() {
             return self;
@@ -226,7 +230,7 @@ fn text(value: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn ordered(ask: &Ask<'_>, filter: &mut Filter) -> RestResult<()> {
+fn ordered(ask: &FieldRequest<'_>, filter: &mut Filter) -> RestResult<()> {
     let order = ask.order(&[("CREATED_AT", "created"), ("UPDATED_AT", "updated")])?;
     // GitHub's own order, where none is asked for.
     let (field, largest_first) = order.unwrap_or(("created", false));
@@ -236,7 +240,7 @@ fn ordered(ask: &Ask<'_>, filter: &mut Filter) -> RestResult<()> {
 }
 
 /// The repository's issues.
-pub(super) async fn issues(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn issues(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let by = &ask.args["filterBy"];
     let mut states = texts(&ask.args["states"]);
     states.extend(texts(&by["states"]));
@@ -264,7 +268,7 @@ pub(super) async fn issues(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// The repository's pull requests.
-pub(super) async fn pulls(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn pulls(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let mut filter = Filter {
         states: texts(&ask.args["states"]),
         labels: texts(&ask.args["labels"]),
@@ -277,7 +281,7 @@ pub(super) async fn pulls(ask: &Ask<'_>) -> RestResult<Value> {
 }
 
 /// A search of the repository's issues or pull requests.
-pub(super) async fn search(ask: &Ask<'_>) -> RestResult<Value> {
+pub(super) async fn search(ask: &FieldRequest<'_>) -> RestResult<Value> {
     let kind = ask.text("type");
     if !kind.starts_with("ISSUE") {
         return Err(RestFailure::not_answered(&format!(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lists::{Part, of_items};
+use crate::lists::{PageSlice, of_items};
 
 /// A pull request was merged.
 pub(crate) fn is_merged(pull: &Value) -> bool {
@@ -85,6 +85,6 @@ pub(crate) fn reaction(content: &str) -> &'static str {
 }
 
 /// An array that is in the answer, as a connection.
-pub(crate) fn inner(value: &Value, part: &Part) -> Value {
+pub(crate) fn inner(value: &Value, part: &PageSlice) -> Value {
     of_items(value.as_array().cloned().unwrap_or_default(), part)
 }

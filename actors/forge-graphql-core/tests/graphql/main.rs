@@ -10,7 +10,7 @@ mod reads;
 use std::cell::RefCell;
 
 use forge_core::Forge;
-use forge_graphql_core::{GraphQl, Job, Rest, RestAnswer, RestCall, RestFailure, Viewer};
+use forge_graphql_core::{GraphQl, QueryScope, Rest, RestAnswer, RestCall, RestFailure, Viewer};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn ask(forge: Forge, script: &Script, query: &str, variables: &Value) -> Value {
 }
 
 fn answer(forge: Forge, script: &Script, body: &[u8]) -> Value {
-    let job = Job {
+    let job = QueryScope {
         repository: "acme/rocket".to_owned(),
         forge,
     };

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Git, GitError, Mirrors, Remote, Transports};
+use git_engine::{Depth, Git, GitError, Mirrors, Remote, Transports, TreeEntryKind};
 use tempfile::TempDir;
 
 /// A repository with hooks, filters and links, as a stranger would send it.
@@ -125,7 +125,7 @@ fn an_exact_commit_is_fetched_read_and_checked_out() {
         .iter()
         .map(|entry| (entry.path.as_str(), entry.kind))
         .collect();
-    assert_eq!(names, [(".github/workflows/ci.yml", EntryKind::File)]);
+    assert_eq!(names, [(".github/workflows/ci.yml", TreeEntryKind::File)]);
     assert!(mirror.list(&second, "no/such").unwrap().is_empty());
     let below = mirror.list_below(&second, ".github").unwrap();
     assert_eq!(below, listed);

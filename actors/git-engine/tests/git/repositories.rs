@@ -7,7 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use git_engine::{
-    BlobLookup, EntryKind, Git, GitError, Objects, Repository, RepositoryError, TrackedFiles,
+    BlobLookup, Git, GitError, LocalRepository, Objects, RepositoryError, TrackedFiles,
+    TreeEntryKind,
 };
 use tempfile::TempDir;
 
@@ -50,7 +51,7 @@ fn names_mean_commits_and_other_things_nothing() {
     let first = run(folder.path(), &["rev-parse", "HEAD"]);
     run(folder.path(), &["tag", "-a", "v1", "-m", "one"]);
     let second = commit(folder.path());
-    let found = Repository::open(&git(), folder.path()).unwrap();
+    let found = LocalRepository::open(&git(), folder.path()).unwrap();
     let resolve = |name: &str| {
         found
             .resolve(name)
@@ -73,18 +74,18 @@ fn names_mean_commits_and_other_things_nothing() {
 #[test]
 fn only_the_folder_itself_is_looked_at() {
     let folder = repository();
-    let below = Repository::open(&git(), &folder.path().join("sub"));
+    let below = LocalRepository::open(&git(), &folder.path().join("sub"));
     assert!(matches!(below, Err(RepositoryError::NoRepository(_))));
-    let missing = Repository::open(&git(), &folder.path().join("none"));
+    let missing = LocalRepository::open(&git(), &folder.path().join("none"));
     assert!(matches!(missing, Err(RepositoryError::Missing(_))));
-    let inside = Repository::open(&git(), &folder.path().join(".git"));
+    let inside = LocalRepository::open(&git(), &folder.path().join(".git"));
     assert!(inside.is_ok(), "a repository without its work tree");
 }
 
 #[test]
 fn trees_and_what_differs_are_listed() {
     let folder = repository();
-    let found = Repository::open(&git(), folder.path()).unwrap();
+    let found = LocalRepository::open(&git(), folder.path()).unwrap();
     let before = found.resolve("main").unwrap().unwrap();
     let items: Vec<_> = found.tree(&before).unwrap().map(Result::unwrap).collect();
     let listed: Vec<_> = items
@@ -92,8 +93,8 @@ fn trees_and_what_differs_are_listed() {
         .map(|one| (one.path.to_str().unwrap(), one.kind, one.size))
         .collect();
     let expected = [
-        ("link", EntryKind::Link, 3),
-        ("sub/a b.txt", EntryKind::File, 4),
+        ("link", TreeEntryKind::Link, 3),
+        ("sub/a b.txt", TreeEntryKind::File, 4),
     ];
     assert_eq!(listed, expected);
     std::fs::remove_file(folder.path().join("link")).unwrap();
@@ -107,7 +108,7 @@ fn trees_and_what_differs_are_listed() {
         .collect();
     let expected = [
         ("link".to_owned(), None),
-        ("new\n.txt".to_owned(), Some(EntryKind::File)),
+        ("new\n.txt".to_owned(), Some(TreeEntryKind::File)),
     ];
     assert_eq!(changes, expected);
     // A commit that is not there: an error, not an empty difference.
@@ -120,7 +121,7 @@ fn trees_and_what_differs_are_listed() {
 #[test]
 fn i16_a_file_with_a_line_end_in_its_name_is_read() {
     let folder = repository();
-    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    let objects = Objects::new(LocalRepository::open(&git(), folder.path()).unwrap());
     for (name, text) in [("new\n.txt", "two\n"), ("a\nmain:link", "three\n")] {
         std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -168,7 +169,7 @@ fn i16_a_large_file_is_copied_as_it_comes() {
     let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
     std::fs::write(folder.path().join("large.txt"), &text).unwrap();
     commit(folder.path());
-    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    let objects = Objects::new(LocalRepository::open(&git(), folder.path()).unwrap());
     let copied = |name: &str, limit, room| {
         let (most, all) = (0, Vec::new());
         let mut into = Counted { room, most, all };
@@ -202,7 +203,7 @@ fn i16_a_large_file_is_copied_as_it_comes() {
 #[test]
 fn objects_are_read_one_after_the_other() {
     let folder = repository();
-    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    let objects = Objects::new(LocalRepository::open(&git(), folder.path()).unwrap());
     let blob = |name: &str, limit| objects.blob(name.as_bytes(), limit).unwrap();
     let BlobLookup::Blob(one) = blob("main:sub/a b.txt", 100) else {
         panic!("it is there");
@@ -234,7 +235,7 @@ fn objects_are_read_one_after_the_other() {
 #[test]
 fn a_stamp_differs_once_a_name_has_moved() {
     let folder = repository();
-    let found = Repository::open(&git(), folder.path()).unwrap();
+    let found = LocalRepository::open(&git(), folder.path()).unwrap();
     let before = found.stamp("main");
     assert_eq!(before, found.stamp("main"));
     std::fs::write(folder.path().join("more.txt"), "").unwrap();
@@ -272,7 +273,7 @@ fn nothing_that_the_repository_names_is_run() {
         "* filter=x diff=x\n",
     )
     .unwrap();
-    let found = Repository::open(&git(), folder.path()).unwrap();
+    let found = LocalRepository::open(&git(), folder.path()).unwrap();
     let main = found.resolve("main").unwrap().unwrap();
     assert_eq!(found.tree(&main).unwrap().count(), 2);
     assert_eq!(found.changes(&main, &main).unwrap().count(), 0);

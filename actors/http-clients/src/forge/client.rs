@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::wire;
-use crate::forge::{ForgeError, Refusal};
+use crate::forge::{ForgeError, ForgeRefusal};
 use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy};
 
 /// Reads are repeated so often, and never for long: who asks has a deadline of its own.
@@ -164,7 +164,7 @@ fn time_until(at: u64, now: SystemTime) -> Duration {
 /// A name as the forge gave it, checked.
 pub(super) fn login(text: &str) -> Result<Login, ForgeError> {
     text.parse().map_err(|error| {
-        ForgeError::permanent(Refusal::BadReply, format!("the forge gave a {error}"))
+        ForgeError::permanent(ForgeRefusal::BadReply, format!("the forge gave a {error}"))
     })
 }
 

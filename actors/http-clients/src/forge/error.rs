@@ -6,7 +6,7 @@ use crate::http::{HttpError, Retry};
 
 /// Why a forge refuses for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum ForgeRefusal {
     /// There is no such repository, commit, issue or user, or the token may not see it (404, 410).
     NotFound,
     /// The token is missing, wrong or revoked (401).
@@ -26,7 +26,7 @@ pub enum Refusal {
     Other(u16),
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ForgeRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = match self {
             Self::NotFound => "not found",
@@ -68,14 +68,14 @@ pub enum ForgeError {
     #[error("{reason}")]
     Permanent {
         /// What kind of refusal.
-        kind: Refusal,
+        kind: ForgeRefusal,
         /// What happened.
         reason: String,
     },
 }
 
 impl ForgeError {
-    pub(crate) fn permanent(kind: Refusal, reason: impl Into<String>) -> Self {
+    pub(crate) fn permanent(kind: ForgeRefusal, reason: impl Into<String>) -> Self {
         Self::Permanent {
             kind,
             reason: reason.into(),
@@ -84,7 +84,7 @@ impl ForgeError {
 
     /// The kind of refusal, if it is for good.
     #[must_use]
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<ForgeRefusal> {
         match self {
             Self::Permanent { kind, .. } => Some(*kind),
             _ => None,
@@ -105,7 +105,7 @@ impl ForgeError {
             Self::Transient { sent, .. } => *sent,
             Self::RateLimited { .. } => false,
             // It said yes, in words that are not a forge's.
-            Self::Permanent { kind, .. } => *kind == Refusal::BadReply,
+            Self::Permanent { kind, .. } => *kind == ForgeRefusal::BadReply,
         }
     }
 
@@ -145,14 +145,14 @@ impl From<HttpError> for ForgeError {
                 };
             }
             (HttpError::Status { status, .. }, _) => match status {
-                401 => Refusal::Unauthorised,
-                403 => Refusal::Forbidden,
-                404 | 410 => Refusal::NotFound,
-                409 | 422 => Refusal::Unprocessable,
-                other => Refusal::Other(*other),
+                401 => ForgeRefusal::Unauthorised,
+                403 => ForgeRefusal::Forbidden,
+                404 | 410 => ForgeRefusal::NotFound,
+                409 | 422 => ForgeRefusal::Unprocessable,
+                other => ForgeRefusal::Other(*other),
             },
-            (HttpError::TooLarge { .. }, _) => Refusal::BadReply,
-            _ => Refusal::Address,
+            (HttpError::TooLarge { .. }, _) => ForgeRefusal::BadReply,
+            _ => ForgeRefusal::Address,
         };
         Self::Permanent { kind, reason }
     }
@@ -174,15 +174,15 @@ mod tests {
     #[test]
     fn o20_every_answer_has_a_class() {
         let table = [
-            (401, Some(Refusal::Unauthorised)),
-            (403, Some(Refusal::Forbidden)),
-            (404, Some(Refusal::NotFound)),
-            (410, Some(Refusal::NotFound)),
-            (409, Some(Refusal::Unprocessable)),
-            (422, Some(Refusal::Unprocessable)),
-            (400, Some(Refusal::Other(400))),
-            (413, Some(Refusal::Other(413))),
-            (301, Some(Refusal::Other(301))),
+            (401, Some(ForgeRefusal::Unauthorised)),
+            (403, Some(ForgeRefusal::Forbidden)),
+            (404, Some(ForgeRefusal::NotFound)),
+            (410, Some(ForgeRefusal::NotFound)),
+            (409, Some(ForgeRefusal::Unprocessable)),
+            (422, Some(ForgeRefusal::Unprocessable)),
+            (400, Some(ForgeRefusal::Other(400))),
+            (413, Some(ForgeRefusal::Other(413))),
+            (301, Some(ForgeRefusal::Other(301))),
             (408, None),
             (500, None),
             (502, None),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::client::{ForgeClient, repo_path};
 use super::listing::Listing;
 use super::wire;
-use crate::forge::{ForgeError, Refusal};
+use crate::forge::{ForgeError, ForgeRefusal};
 use crate::http::Method;
 
 /// A comment as a forge has it.
@@ -62,7 +62,7 @@ impl ForgeClient {
         body: &str,
     ) -> Result<ForgeComment, ForgeError> {
         let path = repo_path(repo, &format!("/issues/{issue}/comments"));
-        let comment: wire::Comment = self
+        let comment: wire::CommentJson = self
             .write(Method::Post, &path, &json!({"body": body}))
             .await?;
         comment.try_into()
@@ -75,7 +75,7 @@ impl ForgeClient {
     pub async fn delete_comment(&self, repo: &RepoName, id: CommentId) -> Result<(), ForgeError> {
         let path = repo_path(repo, &format!("/issues/comments/{id}"));
         match self.send(Method::Delete, &path).await {
-            Err(error) if error.refusal() == Some(Refusal::NotFound) => Ok(()),
+            Err(error) if error.refusal() == Some(ForgeRefusal::NotFound) => Ok(()),
             done => done,
         }
     }
@@ -99,7 +99,7 @@ impl ForgeClient {
             ("direction", "asc"),
         ];
         let path = repo_path(repo, "/issues/comments");
-        let found = self.list_pages::<wire::Comment>(&path, &query, page.max(1), 1);
+        let found = self.list_pages::<wire::CommentJson>(&path, &query, page.max(1), 1);
         found.await?.try_map(ForgeComment::try_from)
     }
 
@@ -115,7 +115,7 @@ impl ForgeClient {
         let path = repo_path(repo, &format!("/issues/{number}"));
         let answer = self.fetch(self.request(Method::Get, &path, &[])).await?;
         // A whole answer that is none will be none again.
-        let issue: wire::Issue = answer.json().map_err(bad_reply)?;
+        let issue: wire::IssueJson = answer.json().map_err(bad_reply)?;
         issue.try_into()
     }
 
@@ -132,7 +132,7 @@ impl ForgeClient {
         let since = since.map(seconds);
         let query: Vec<_> = since.iter().map(|since| ("since", &**since)).collect();
         let path = repo_path(repo, &format!("/issues/{issue}/comments"));
-        let found = self.list::<wire::Comment>(&path, &query).await?;
+        let found = self.list::<wire::CommentJson>(&path, &query).await?;
         found.try_map(ForgeComment::try_from)
     }
 }
@@ -142,10 +142,10 @@ fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-impl TryFrom<wire::Issue> for ForgeIssue {
+impl TryFrom<wire::IssueJson> for ForgeIssue {
     type Error = ForgeError;
 
-    fn try_from(issue: wire::Issue) -> Result<Self, ForgeError> {
+    fn try_from(issue: wire::IssueJson) -> Result<Self, ForgeError> {
         Ok(Self {
             number: issue.number.try_into().map_err(bad_reply)?,
             title: issue.title,
@@ -157,10 +157,10 @@ impl TryFrom<wire::Issue> for ForgeIssue {
     }
 }
 
-impl TryFrom<wire::Comment> for ForgeComment {
+impl TryFrom<wire::CommentJson> for ForgeComment {
     type Error = ForgeError;
 
-    fn try_from(comment: wire::Comment) -> Result<Self, ForgeError> {
+    fn try_from(comment: wire::CommentJson) -> Result<Self, ForgeError> {
         let created_at: Timestamp = comment.created_at.parse().map_err(bad_reply)?;
         let pull = comment.pull_request_url.filter(|url| !url.is_empty());
         let at_pull = comment
@@ -194,7 +194,7 @@ fn last_number(url: &str) -> Option<IssueNumber> {
 
 pub(super) fn bad_reply(error: impl std::fmt::Display) -> ForgeError {
     ForgeError::permanent(
-        Refusal::BadReply,
+        ForgeRefusal::BadReply,
         format!("the forge's answer is unreadable: {error}"),
     )
 }

@@ -19,7 +19,7 @@ mod statuses;
 mod wire;
 
 pub use client::ForgeClient;
-pub use error::{ForgeError, Refusal};
+pub use error::{ForgeError, ForgeRefusal};
 pub use hooks::{ForgeHook, HookChange, HookEvent, HookSpec};
 pub use issues::{ForgeComment, ForgeIssue};
 pub use listing::Listing;

@@ -1,13 +1,13 @@
 //! Pull requests, and who may do what.
 
-use forge_core::{BranchName, CommitSha, Forge, Login, Origin, PullRequestNumber, RepoName};
+use forge_core::{BranchName, CommitSha, Forge, HeadOrigin, Login, PullRequestNumber, RepoName};
 use jiff::Timestamp;
 
 use super::client::{ForgeClient, repo_path};
 use super::issues::bad_reply;
 use super::listing::Listing;
 use super::wire;
-use crate::forge::{ForgeError, Refusal};
+use crate::forge::{ForgeError, ForgeRefusal};
 use crate::http::Method;
 
 /// A pull request as a forge has it.
@@ -97,8 +97,8 @@ impl ForgeClient {
         let user: String = url::form_urlencoded::byte_serialize(user.as_bytes()).collect();
         let path = repo_path(repo, &format!("/collaborators/{user}/permission"));
         let found = self.read(self.request(Method::Get, &path, &[])).await;
-        let found: wire::Permission = match found {
-            Err(error) if error.refusal() == Some(Refusal::NotFound) => {
+        let found: wire::PermissionJson = match found {
+            Err(error) if error.refusal() == Some(ForgeRefusal::NotFound) => {
                 return self.knows_permissions().await.map(|()| Permission::None);
             }
             found => found?,
@@ -114,14 +114,14 @@ impl ForgeClient {
         if self.kind() != Forge::Gitea {
             return Ok(());
         }
-        let version: wire::Version = self
+        let version: wire::VersionJson = self
             .read(self.request(Method::Get, "/version", &[]))
             .await?;
         let version = version.version;
         if is_before(&version, PERMISSIONS_SINCE) {
             let (major, minor) = PERMISSIONS_SINCE;
             return Err(ForgeError::permanent(
-                Refusal::TooOld,
+                ForgeRefusal::TooOld,
                 format!(
                     "Gitea {version} cannot say who may write to a repository; the oldest that can is {major}.{minor}"
                 ),
@@ -164,8 +164,8 @@ impl TryFrom<wire::Pull> for ForgePull {
         };
         let (head_repo, base_repo) = (repo(&pull.head), repo(&pull.base));
         let (from, base) = (head_repo.as_ref(), base_repo.as_ref());
-        let origin = base.map_or(Origin::Unknown, |base| {
-            Origin::of_head(&pull.head.name, from.map(RepoName::as_str), base.as_str())
+        let origin = base.map_or(HeadOrigin::Unknown, |base| {
+            HeadOrigin::of_head(&pull.head.name, from.map(RepoName::as_str), base.as_str())
         });
         Ok(Self {
             number: pull.number.try_into().map_err(bad_reply)?,
@@ -177,7 +177,7 @@ impl TryFrom<wire::Pull> for ForgePull {
             author: pull.user.and_then(|user| user.login.parse().ok()),
             head_sha: pull.head.sha.parse().map_err(bad_reply)?,
             head_branch: pull.head.name,
-            is_fork: origin != Origin::SameRepository,
+            is_fork: origin != HeadOrigin::SameRepository,
             head_repo,
             base_sha: pull.base.sha.parse().map_err(bad_reply)?,
             base_branch: pull.base.name.parse().map_err(bad_reply)?,

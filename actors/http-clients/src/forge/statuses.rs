@@ -6,7 +6,7 @@ use forge_core::{CommitSha, CommitState, CommitStatus, RepoName};
 
 use super::client::{ForgeClient, repo_path};
 use super::wire;
-use crate::forge::{ForgeError, Refusal};
+use crate::forge::{ForgeError, ForgeRefusal};
 use crate::http::Method;
 
 /// A status as a forge has it.
@@ -22,8 +22,8 @@ pub struct PostedStatus {
     pub target_url: Option<String>,
 }
 
-impl From<wire::Status> for PostedStatus {
-    fn from(status: wire::Status) -> Self {
+impl From<wire::StatusJson> for PostedStatus {
+    fn from(status: wire::StatusJson) -> Self {
         let word = status.status.or(status.state).unwrap_or_default();
         Self {
             context: status.context,
@@ -48,12 +48,12 @@ impl ForgeClient {
     ) -> Result<PostedStatus, ForgeError> {
         let path = repo_path(repo, &format!("/statuses/{sha}"));
         let body = status.body(self.kind());
-        let posted: Result<wire::Status, _> = self.write(Method::Post, &path, &body).await;
+        let posted: Result<wire::StatusJson, _> = self.write(Method::Post, &path, &body).await;
         match posted {
             Ok(status) => Ok(status.into()),
             Err(error @ ForgeError::Transient { .. }) => match self.has_commit(repo, sha).await {
                 Ok(false) => Err(ForgeError::permanent(
-                    Refusal::NotFound,
+                    ForgeRefusal::NotFound,
                     format!("{repo} has no commit {sha}"),
                 )),
                 _ => Err(error),
@@ -89,7 +89,7 @@ impl ForgeClient {
             Err(error)
                 if matches!(
                     error.refusal(),
-                    Some(Refusal::NotFound | Refusal::Unprocessable)
+                    Some(ForgeRefusal::NotFound | ForgeRefusal::Unprocessable)
                 ) =>
             {
                 Ok(false)
@@ -123,8 +123,8 @@ impl ForgeClient {
         sha: &CommitSha,
     ) -> Result<Vec<PostedStatus>, ForgeError> {
         let path = repo_path(repo, &format!("/commits/{sha}/statuses"));
-        let all = self.list::<wire::Status>(&path, &[]).await?;
-        let mut latest: BTreeMap<String, wire::Status> = BTreeMap::new();
+        let all = self.list::<wire::StatusJson>(&path, &[]).await?;
+        let mut latest: BTreeMap<String, wire::StatusJson> = BTreeMap::new();
         for status in all.items {
             // Ids grow; the order of the list is not the same on all forges.
             let newer = latest

@@ -8,7 +8,7 @@ pub(super) struct User {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Status {
+pub(super) struct StatusJson {
     #[serde(default)]
     pub(super) context: String,
     /// Gitea's name.
@@ -22,7 +22,7 @@ pub(super) struct Status {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Comment {
+pub(super) struct CommentJson {
     pub(super) id: u64,
     #[serde(default)]
     pub(super) body: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct CommitText {
 
 /// Gitea's and Forgejo's.
 #[derive(Debug, Deserialize)]
-pub(super) struct Version {
+pub(super) struct VersionJson {
     pub(super) version: String,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Repo {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Issue {
+pub(super) struct IssueJson {
     pub(super) number: u64,
     #[serde(default)]
     pub(super) title: String,
@@ -97,7 +97,7 @@ pub(super) struct Branch {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Permission {
+pub(super) struct PermissionJson {
     pub(super) permission: String,
     pub(super) role_name: Option<String>,
 }

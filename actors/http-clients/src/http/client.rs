@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::connect::ConnectOptions;
-use super::error::{HttpError, Phase, redact_url};
+use super::error::{CallPhase, HttpError, redact_url};
 use super::failure::failure;
 use super::gzip::{BodyDecoder, InflateError};
-use super::request::{Body, Method, Request, Value};
+use super::request::{HeaderText, HttpRequestBody, Method, Request};
 use super::response::{Headers, Response};
 use super::retry::{Retry, RetryDecision, RetryPolicy, jitter};
-use super::streaming::{Chunks, StreamingResponse};
+use super::streaming::{ResponseChunks, StreamingResponse};
 use crate::http::{HttpOptions, Redirects};
 
 /// Who asks.
@@ -75,10 +75,10 @@ impl HttpClient {
         let limit = request.at_most.unwrap_or(self.inner.options.max_body);
         let url = redact_url(&request.url);
         let is_head = request.method == Method::Head;
-        let mut phase = Phase::Waiting;
+        let mut phase = CallPhase::Waiting;
         let read = Box::pin(async {
             let (url, head) = self.inner.follow(request, true).await?;
-            phase = Phase::Reading;
+            phase = CallPhase::Reading;
             read(url, head, is_head, limit).await
         });
         let answer = timeout(within, read).await;
@@ -103,10 +103,10 @@ impl HttpClient {
         let (url, head) = followed.unwrap_or(Err(HttpError::TimedOut {
             url,
             after: within,
-            phase: Phase::Waiting,
+            phase: CallPhase::Waiting,
         }))?;
         let headers = Headers(head.headers().clone());
-        let chunks = Chunks::new(&url, head, is_head)?;
+        let chunks = ResponseChunks::new(&url, head, is_head)?;
         let idle = self.inner.options.idle;
         Ok(StreamingResponse::new(url, headers, chunks, idle))
     }
@@ -226,7 +226,7 @@ impl Inner {
                 } else {
                     Method::Get
                 };
-                next.body = Body::Empty;
+                next.body = HttpRequestBody::Empty;
                 next.headers
                     .retain(|(name, _)| !name.starts_with("content-"));
             }
@@ -284,10 +284,10 @@ impl Inner {
             sending = sending.insert_header((name, header));
         }
         let sent = match request.body {
-            Body::Empty => sending.send().await,
-            Body::Bytes(bytes) => sending.send_body(bytes).await,
-            Body::Chunks(chunks) => sending.send_stream(chunks).await,
-            Body::Sized(bytes, chunks) => {
+            HttpRequestBody::Empty => sending.send().await,
+            HttpRequestBody::Bytes(bytes) => sending.send_body(bytes).await,
+            HttpRequestBody::Chunks(chunks) => sending.send_stream(chunks).await,
+            HttpRequestBody::Sized(bytes, chunks) => {
                 let body = actix_http::body::SizedStream::new(bytes, chunks);
                 sending.send_body(body).await
             }
@@ -319,9 +319,10 @@ fn authority(url: &Url) -> String {
 }
 
 /// Whether a header goes along to another origin.
-fn is_sent_cross_origin(name: &str, value: &Value) -> bool {
+fn is_sent_cross_origin(name: &str, value: &HeaderText) -> bool {
     let credentials = ["authorization", "proxy-authorization", "cookie"];
-    !matches!(value, Value::Secret(_)) && !credentials.contains(&name.to_ascii_lowercase().as_str())
+    !matches!(value, HeaderText::Secret(_))
+        && !credentials.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// Where a redirect leads, if the answer is one.
@@ -360,7 +361,7 @@ async fn read(
     if plain && !is_head && detail_of_answer > limit as u64 {
         return Err(refuse(InflateError::TooLarge));
     }
-    let mut chunks = Chunks::new(&url, head, is_head)?;
+    let mut chunks = ResponseChunks::new(&url, head, is_head)?;
     let mut body = BodyDecoder::new(headers.get("content-encoding"), limit).map_err(bad)?;
     let mut empty = true;
     while let Some(chunk) = chunks.next().await {

@@ -44,7 +44,7 @@ impl ConnectOptions {
         // Ours is the deadline; this one must not come before it.
         let within = self.within * 2;
         let connector = awc::Connector::new()
-            .connector(Connector(Rc::new(self)))
+            .connector(HttpConnector(Rc::new(self)))
             .timeout(within)
             .conn_keep_alive(KEEP_ALIVE_TIMEOUT)
             .limit(connections.max(1));
@@ -70,9 +70,9 @@ pub(crate) enum ConnectFailure {
 
 /// The service awc asks for connections.
 #[derive(Debug, Clone)]
-pub(crate) struct Connector(pub(crate) Rc<ConnectOptions>);
+pub(crate) struct HttpConnector(pub(crate) Rc<ConnectOptions>);
 
-impl Service<ConnectInfo<Uri>> for Connector {
+impl Service<ConnectInfo<Uri>> for HttpConnector {
     type Response = Connection<Uri, Io>;
     type Error = ConnectError;
     type Future = LocalBoxFuture<'static, Result<Self::Response, ConnectError>>;

@@ -7,7 +7,7 @@ use url::Url;
 
 /// How far a call had come when its time was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum CallPhase {
     /// Looking up the name, connecting, the TLS handshake.
     Connecting,
     /// Sending the request and waiting for the head of the answer.
@@ -16,7 +16,7 @@ pub enum Phase {
     Reading,
 }
 
-impl std::fmt::Display for Phase {
+impl std::fmt::Display for CallPhase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Connecting => "connecting",
@@ -65,7 +65,7 @@ pub enum HttpError {
         /// The deadline, or the idle time of a stream.
         after: Duration,
         /// How far it had come.
-        phase: Phase,
+        phase: CallPhase,
     },
     /// The body is larger than the caller takes; the rest was not read.
     #[error("the answer of {url} is larger than {limit} bytes")]
@@ -123,7 +123,7 @@ impl HttpError {
         match self {
             Self::BadRequest { .. } | Self::Refused { .. } => true,
             Self::Unavailable { sent, .. } => !sent,
-            Self::TimedOut { phase, .. } => *phase == Phase::Connecting,
+            Self::TimedOut { phase, .. } => *phase == CallPhase::Connecting,
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use awc::error::{ConnectError, SendRequestError};
 use url::Url;
 
 use super::connect::ConnectFailure;
-use super::error::{HttpError, Phase, redact_url};
+use super::error::{CallPhase, HttpError, redact_url};
 
 pub(crate) fn failure(url: &Url, connect: Duration, error: SendRequestError) -> HttpError {
     let shown = redact_url(url);
@@ -28,7 +28,7 @@ pub(crate) fn failure(url: &Url, connect: Duration, error: SendRequestError) -> 
                 Some(ConnectFailure::TimedOut(after)) => HttpError::TimedOut {
                     url: shown,
                     after: *after,
-                    phase: Phase::Connecting,
+                    phase: CallPhase::Connecting,
                 },
                 Some(ConnectFailure::Failed(reason)) => unavailable(reason.clone(), false),
                 None => unavailable(reason.to_string(), false),
@@ -38,7 +38,7 @@ pub(crate) fn failure(url: &Url, connect: Duration, error: SendRequestError) -> 
             HttpError::TimedOut {
                 url: shown,
                 after: connect,
-                phase: Phase::Connecting,
+                phase: CallPhase::Connecting,
             }
         }
         SendRequestError::Connect(ConnectError::Disconnected) => {

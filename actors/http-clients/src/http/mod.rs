@@ -43,7 +43,7 @@ pub use address::{AddressPolicy, AllowedAddress, AllowedAddressError};
 pub use client::HttpClient;
 pub(crate) use connect::ConnectOptions;
 pub(crate) use error::redact_url;
-pub use error::{HttpError, Phase};
+pub use error::{CallPhase, HttpError};
 pub(crate) use failure::failure;
 pub use options::{HttpOptions, Redirects};
 pub use request::{Method, Request};

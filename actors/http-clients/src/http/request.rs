@@ -51,12 +51,12 @@ impl Method {
 
 /// A header's value.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum HeaderText {
     Plain(String),
     Secret(Secret<String>),
 }
 
-impl Value {
+impl HeaderText {
     pub(crate) fn expose(&self) -> &str {
         match self {
             Self::Plain(value) => value,
@@ -65,7 +65,7 @@ impl Value {
     }
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for HeaderText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(value) => value.fmt(f),
@@ -74,23 +74,23 @@ impl fmt::Debug for Value {
     }
 }
 
-pub(crate) type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, std::io::Error>>>>;
+pub(crate) type ChunkStream = Pin<Box<dyn Stream<Item = Result<Bytes, std::io::Error>>>>;
 
 /// What is sent behind the head.
-pub(crate) enum Body {
+pub(crate) enum HttpRequestBody {
     Empty,
     Bytes(Bytes),
-    Chunks(Chunks),
+    Chunks(ChunkStream),
     /// As many bytes as are said, in chunks.
-    Sized(u64, Chunks),
+    Sized(u64, ChunkStream),
 }
 
 /// A request: made step by step, then given to [`HttpClient`](crate::http::HttpClient).
 pub struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,
-    pub(crate) headers: Vec<(Cow<'static, str>, Value)>,
-    pub(crate) body: Body,
+    pub(crate) headers: Vec<(Cow<'static, str>, HeaderText)>,
+    pub(crate) body: HttpRequestBody,
     pub(crate) within: Option<Duration>,
     pub(crate) at_most: Option<usize>,
     pub(crate) idempotent: bool,
@@ -106,7 +106,7 @@ impl Request {
             method,
             url,
             headers: Vec::new(),
-            body: Body::Empty,
+            body: HttpRequestBody::Empty,
             within: None,
             at_most: None,
             idempotent: method.is_idempotent(),
@@ -141,7 +141,8 @@ impl Request {
     /// With a header; a value that cannot stand in one is an error when the request is sent.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), Value::Plain(value.into())));
+        self.headers
+            .push((name.into(), HeaderText::Plain(value.into())));
         self
     }
 
@@ -152,7 +153,7 @@ impl Request {
         name: impl Into<Cow<'static, str>>,
         value: Secret<String>,
     ) -> Self {
-        self.headers.push((name.into(), Value::Secret(value)));
+        self.headers.push((name.into(), HeaderText::Secret(value)));
         self
     }
 
@@ -167,7 +168,7 @@ impl Request {
     #[must_use]
     pub fn json(mut self, value: &impl Serialize) -> Self {
         match serde_json::to_vec(value) {
-            Ok(bytes) => self.body = Body::Bytes(bytes.into()),
+            Ok(bytes) => self.body = HttpRequestBody::Bytes(bytes.into()),
             Err(error) => self.wrong = Some(format!("its body is no JSON: {error}")),
         }
         self.header("content-type", "application/json")
@@ -176,7 +177,7 @@ impl Request {
     /// With a body; the content type is the caller's.
     #[must_use]
     pub fn body(mut self, bytes: impl Into<Bytes>) -> Self {
-        self.body = Body::Bytes(bytes.into());
+        self.body = HttpRequestBody::Bytes(bytes.into());
         self
     }
 
@@ -186,7 +187,7 @@ impl Request {
         mut self,
         chunks: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
     ) -> Self {
-        self.body = Body::Chunks(Box::pin(chunks));
+        self.body = HttpRequestBody::Chunks(Box::pin(chunks));
         self.idempotent = false;
         self
     }
@@ -199,7 +200,7 @@ impl Request {
         bytes: u64,
         chunks: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
     ) -> Self {
-        self.body = Body::Sized(bytes, Box::pin(chunks));
+        self.body = HttpRequestBody::Sized(bytes, Box::pin(chunks));
         self.idempotent = false;
         self
     }
@@ -221,7 +222,7 @@ impl Request {
     /// Says that sending it twice is the same as once, for instance because of an idempotency key.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
-        self.idempotent = !matches!(self.body, Body::Chunks(_));
+        self.idempotent = !matches!(self.body, HttpRequestBody::Chunks(_));
         self
     }
 
@@ -229,9 +230,9 @@ impl Request {
     #[must_use]
     pub fn try_clone(&self) -> Option<Self> {
         let body = match &self.body {
-            Body::Empty => Body::Empty,
-            Body::Bytes(bytes) => Body::Bytes(bytes.clone()),
-            Body::Chunks(_) | Body::Sized(..) => return None,
+            HttpRequestBody::Empty => HttpRequestBody::Empty,
+            HttpRequestBody::Bytes(bytes) => HttpRequestBody::Bytes(bytes.clone()),
+            HttpRequestBody::Chunks(_) | HttpRequestBody::Sized(..) => return None,
         };
         Some(Self {
             method: self.method,

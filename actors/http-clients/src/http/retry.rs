@@ -132,7 +132,7 @@ pub fn jitter() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::Phase;
+    use crate::http::CallPhase;
 
     fn status(status: u16, retry_after: Option<u64>) -> HttpError {
         HttpError::Status {
@@ -154,7 +154,7 @@ mod tests {
         let timed_out = HttpError::TimedOut {
             url: url(),
             after: Duration::from_secs(1),
-            phase: Phase::Waiting,
+            phase: CallPhase::Waiting,
         };
         let cut = HttpError::BadBody {
             url: url(),

@@ -12,11 +12,11 @@ use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep, sleep};
 use url::Url;
 
-use super::error::{HttpError, Phase, redact_url};
+use super::error::{CallPhase, HttpError, redact_url};
 use super::response::Headers;
 
 /// The body of an answer, chunk by chunk, cut short never in silence.
-pub(crate) struct Chunks {
+pub(crate) struct ResponseChunks {
     response: ClientResponse,
     url: String,
     /// The body ends with the connection: the only way an HTTP/1.0 server can say so.
@@ -24,7 +24,7 @@ pub(crate) struct Chunks {
     ended: bool,
 }
 
-impl Chunks {
+impl ResponseChunks {
     /// The body behind a head that was sent for `HEAD`, or not.
     pub(crate) fn new(
         url: &Url,
@@ -77,7 +77,7 @@ fn is_end(error: &PayloadError) -> bool {
     }
 }
 
-impl Stream for Chunks {
+impl Stream for ResponseChunks {
     type Item = Result<Bytes, HttpError>;
 
     fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -109,14 +109,14 @@ pub struct StreamingResponse {
     pub status: u16,
     /// The headers.
     pub headers: Headers,
-    chunks: Chunks,
+    chunks: ResponseChunks,
     idle: Duration,
     sleep: Pin<Box<Sleep>>,
     failed: bool,
 }
 
 impl StreamingResponse {
-    pub(crate) fn new(url: Url, headers: Headers, chunks: Chunks, idle: Duration) -> Self {
+    pub(crate) fn new(url: Url, headers: Headers, chunks: ResponseChunks, idle: Duration) -> Self {
         Self {
             status: chunks.response.status().as_u16(),
             url,
@@ -168,7 +168,7 @@ impl Stream for StreamingResponse {
         Poll::Ready(Some(Err(HttpError::TimedOut {
             url: this.chunks.url.clone(),
             after: this.idle,
-            phase: Phase::Reading,
+            phase: CallPhase::Reading,
         })))
     }
 }

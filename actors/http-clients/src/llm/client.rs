@@ -104,9 +104,9 @@ impl LlmClient {
         let response = self.http.call(request.with_max_body(ANSWER * 4)).await?;
         let response = checked(response)?;
         let vectors = match self.protocol {
-            LlmProtocol::Ollama => json::<ollama::EmbedReply>(&response)?.embeddings,
+            LlmProtocol::Ollama => json::<ollama::OllamaEmbedReply>(&response)?.embeddings,
             LlmProtocol::OpenAi => {
-                let mut found = json::<openai::EmbedReply>(&response)?.data;
+                let mut found = json::<openai::OpenAiEmbedReply>(&response)?.data;
                 found.sort_by_key(|embedding| embedding.index);
                 found.into_iter().map(|found| found.embedding).collect()
             }

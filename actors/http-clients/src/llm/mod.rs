@@ -21,5 +21,7 @@ mod stream;
 pub use client::{LlmClient, OPENROUTER};
 pub use error::LlmError;
 pub use protocol::LlmProtocol;
-pub use shapes::{ChatEvent, ChatReply, ChatRequest, ChatRole, Format, Message, StopReason, Usage};
+pub use shapes::{
+    AnswerFormat, ChatEvent, ChatReply, ChatRequest, ChatRole, LlmMessage, StopReason, TokenUsage,
+};
 pub use stream::ChatStream;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::{LlmError, in_stream};
-use super::shapes::{ChatEvent, ChatReply, ChatRequest, Format, StopReason, Usage};
+use super::shapes::{AnswerFormat, ChatEvent, ChatReply, ChatRequest, StopReason, TokenUsage};
 
 pub(super) fn chat_body(request: &ChatRequest, stream: bool) -> Value {
     let mut body = json!({
@@ -13,9 +13,9 @@ pub(super) fn chat_body(request: &ChatRequest, stream: bool) -> Value {
         "stream": stream,
     });
     match &request.format {
-        Format::Text => {}
-        Format::Json => body["format"] = json!("json"),
-        Format::Schema { schema, .. } => body["format"] = schema.clone(),
+        AnswerFormat::Text => {}
+        AnswerFormat::Json => body["format"] = json!("json"),
+        AnswerFormat::Schema { schema, .. } => body["format"] = schema.clone(),
     }
     let mut options = serde_json::Map::new();
     if let Some(temperature) = request.temperature {
@@ -70,7 +70,7 @@ pub(super) fn reply(value: Value) -> Result<ChatReply, LlmError> {
     Ok(ChatReply {
         content: content.ok_or_else(|| LlmError::BadReply("it holds no message".to_owned()))?,
         stop: StopReason::parse(chunk.done_reason.as_deref()),
-        usage: Usage {
+        usage: TokenUsage {
             prompt_tokens: chunk.prompt_eval_count,
             completion_tokens: chunk.eval_count,
         },
@@ -90,7 +90,7 @@ pub(super) fn events(line: &[u8], events: &mut impl Extend<ChatEvent>) -> Result
     if chunk.done {
         events.extend([ChatEvent::Done {
             stop: StopReason::parse(chunk.done_reason.as_deref().or(Some("stop"))),
-            usage: Usage {
+            usage: TokenUsage {
                 prompt_tokens: chunk.prompt_eval_count,
                 completion_tokens: chunk.eval_count,
             },
@@ -101,6 +101,6 @@ pub(super) fn events(line: &[u8], events: &mut impl Extend<ChatEvent>) -> Result
 
 /// The answer of `POST /api/embed`.
 #[derive(Debug, Deserialize)]
-pub(super) struct EmbedReply {
+pub(super) struct OllamaEmbedReply {
     pub(super) embeddings: Vec<Vec<f32>>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::error::{LlmError, in_stream};
-use super::shapes::{ChatEvent, ChatReply, ChatRequest, Format, StopReason, Usage};
+use super::shapes::{AnswerFormat, ChatEvent, ChatReply, ChatRequest, StopReason, TokenUsage};
 
 pub(super) fn chat_body(request: &ChatRequest, stream: bool) -> Value {
     let mut body = json!({
@@ -17,9 +17,9 @@ pub(super) fn chat_body(request: &ChatRequest, stream: bool) -> Value {
         body["stream_options"] = json!({"include_usage": true});
     }
     match &request.format {
-        Format::Text => {}
-        Format::Json => body["response_format"] = json!({"type": "json_object"}),
-        Format::Schema { name, schema } => {
+        AnswerFormat::Text => {}
+        AnswerFormat::Json => body["response_format"] = json!({"type": "json_object"}),
+        AnswerFormat::Schema { name, schema } => {
             body["response_format"] = json!({
                 "type": "json_schema",
                 "json_schema": {"name": name, "strict": true, "schema": schema},
@@ -43,15 +43,15 @@ struct Completion {
     #[serde(default)]
     choices: Vec<Choice>,
     #[serde(default, deserialize_with = "usage")]
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 /// What an answer cost is of interest only: hosted models leave out a count, or send null, a
 /// fraction or something of their own, and their answer is as good.
-fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TokenUsage>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let count = |key: &str| value[key].as_u64().unwrap_or_default();
-    Ok(value.is_object().then(|| Usage {
+    Ok(value.is_object().then(|| TokenUsage {
         prompt_tokens: count("prompt_tokens"),
         completion_tokens: count("completion_tokens"),
     }))
@@ -96,7 +96,7 @@ pub(super) fn reply(value: Value) -> Result<ChatReply, LlmError> {
 #[derive(Debug, Default)]
 pub(super) struct StreamEnd {
     stop: Option<StopReason>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl StreamEnd {
@@ -154,12 +154,12 @@ impl StreamEnd {
 
 /// The answer of `POST /v1/embeddings`.
 #[derive(Debug, Deserialize)]
-pub(super) struct EmbedReply {
-    pub(super) data: Vec<Embedding>,
+pub(super) struct OpenAiEmbedReply {
+    pub(super) data: Vec<OpenAiEmbedding>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Embedding {
+pub(super) struct OpenAiEmbedding {
     #[serde(default)]
     pub(super) index: usize,
     pub(super) embedding: Vec<f32>,

@@ -17,14 +17,14 @@ pub enum ChatRole {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct LlmMessage {
     /// Who speaks.
     pub role: ChatRole,
     /// What they say.
     pub content: String,
 }
 
-impl Message {
+impl LlmMessage {
     /// A message.
     pub fn new(role: ChatRole, content: impl Into<String>) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Message {
 
 /// Which form an answer must have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum AnswerFormat {
     /// Any text.
     #[default]
     Text,
@@ -57,9 +57,9 @@ pub struct ChatRequest {
     /// The model, as the server names it.
     pub model: String,
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Vec<LlmMessage>,
     /// Which form the answer must have.
-    pub format: Format,
+    pub format: AnswerFormat,
     /// How free it is, from 0; `None`: as the server has it.
     pub temperature: Option<f32>,
     /// The longest answer in tokens; `None`: as the server has it.
@@ -94,7 +94,7 @@ impl StopReason {
 
 /// What an answer cost, in tokens; 0 where the server does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Of the question.
     pub prompt_tokens: u64,
     /// Of the answer.
@@ -109,7 +109,7 @@ pub struct ChatReply {
     /// Why it ended.
     pub stop: StopReason,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// What comes of a model.
@@ -122,6 +122,6 @@ pub enum ChatEvent {
         /// Why it ended.
         stop: StopReason,
         /// What it cost.
-        usage: Usage,
+        usage: TokenUsage,
     },
 }

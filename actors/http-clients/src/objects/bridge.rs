@@ -29,14 +29,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 const CHUNKS: usize = 4;
 
 /// A request on its way to the thread whose connections carry it, and where the answer goes.
-pub(crate) struct Exchange {
+pub(crate) struct QueuedRequest {
     request: HttpRequest,
     answer: oneshot::Sender<Result<HttpResponse, StoreError>>,
 }
 
 /// The other end of [`run_exchanges`]; connections belong to one thread.
 #[derive(Clone)]
-pub(crate) struct HttpBridge(pub(crate) mpsc::UnboundedSender<Exchange>);
+pub(crate) struct HttpBridge(pub(crate) mpsc::UnboundedSender<QueuedRequest>);
 
 impl fmt::Debug for HttpBridge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +55,7 @@ impl HttpService for HttpBridge {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, StoreError> {
         let ended = || StoreError::new(HttpErrorKind::Unknown, BridgeClosed);
         let (answer, answered) = oneshot::channel();
-        let exchange = Exchange { request, answer };
+        let exchange = QueuedRequest { request, answer };
         self.0.send(exchange).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
     }
@@ -66,13 +66,13 @@ impl HttpService for HttpBridge {
 struct BridgeClosed;
 
 /// Sends what comes, each beside the others, until nobody can send any more.
-pub(crate) async fn run_exchanges(mut exchanges: mpsc::UnboundedReceiver<Exchange>) {
+pub(crate) async fn run_exchanges(mut exchanges: mpsc::UnboundedReceiver<QueuedRequest>) {
     let client = HttpClient::new(HttpOptions {
         deadline: HEADER_TIMEOUT,
         idle: IDLE_TIMEOUT,
         ..HttpOptions::default()
     });
-    while let Some(Exchange { request, answer }) = exchanges.recv().await {
+    while let Some(QueuedRequest { request, answer }) = exchanges.recv().await {
         let client = client.clone();
         actix_rt::spawn(async move {
             let _ = answer.send(exchange(&client, request).await);

@@ -21,7 +21,7 @@ use crate::objects::bridge::HttpBridge;
 use crate::objects::crypto::RingCrypto;
 use crate::objects::error::ObjectError;
 use crate::objects::mount::RememberedFolder;
-use crate::objects::worker::{Worker, next};
+use crate::objects::worker::{ConnectionWorker, next};
 
 /// Chunks of a download that wait for the disk.
 const CHUNKS: usize = 8;
@@ -37,10 +37,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A place for objects; clones share its connections.
 #[derive(Clone)]
 pub struct ObjectStorage {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<StorageHandles>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct StorageHandles {
     objects: Arc<dyn ObjectStore>,
     /// The same for uploads that wait out a storage that is away.
     patient: Arc<dyn ObjectStore>,
@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     remembered: Option<RememberedFolder>,
     /// The conditions of writes were seen to be kept.
     pub(crate) keeps_conditions: AtomicBool,
-    worker: Worker,
+    worker: ConnectionWorker,
     /// The thread ends with the last of them.
     _bridge: HttpBridge,
 }
@@ -105,7 +105,7 @@ impl ObjectStorage {
             file: shown.clone(),
             source,
         };
-        let (worker, bridge) = Worker::start().map_err(local)?;
+        let (worker, bridge) = ConnectionWorker::start().map_err(local)?;
         let refused = |error: object_store::Error| ObjectError::from_store(&shown, "", &error);
         let folder = match place {
             ObjectPlace::Folder(folder) => Some(folder.clone()),
@@ -127,7 +127,7 @@ impl ObjectStorage {
             }
         };
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(StorageHandles {
                 objects,
                 patient,
                 place: shown,

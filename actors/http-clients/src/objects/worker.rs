@@ -13,11 +13,11 @@ use crate::objects::bridge::{HttpBridge, run_exchanges};
 
 /// The thread. It ends when the last bridge is gone.
 #[derive(Debug)]
-pub(crate) struct Worker {
+pub(crate) struct ConnectionWorker {
     handle: Handle,
 }
 
-impl Worker {
+impl ConnectionWorker {
     /// Starts the thread; requests go by the bridge.
     ///
     /// # Errors

@@ -10,8 +10,9 @@ use futures_util::{Stream, StreamExt};
 use tokio::time::Instant;
 use url::Url;
 use vmm_api_core::{
-    Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec,
-    NewSnapshot, NewVm, PauseRequest, Released, SnapshotName, SnapshotView, UnixMs, Vm,
+    AllocationView, ExecReport, ExecStarted, ImageView, LeaseRequest, LeaseView, ManagerHealth,
+    NewExec, NewSnapshot, NewVm, PauseRequest, ReleasedVmList, SnapshotName, SnapshotView, UnixMs,
+    VmView,
 };
 
 use super::error::{VmmError, checked};
@@ -64,7 +65,7 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`].
-    pub async fn health(&self) -> Result<Health, VmmError> {
+    pub async fn health(&self) -> Result<ManagerHealth, VmmError> {
         let request = Request::get(self.address(&["health"])).with_max_body(SMALL);
         Ok(self.retrying(request).await?.json()?)
     }
@@ -73,7 +74,7 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`]; a list above 4 MiB is `BadReply`.
-    pub async fn list(&self) -> Result<Vec<Vm>, VmmError> {
+    pub async fn list(&self) -> Result<Vec<VmView>, VmmError> {
         let request = self.request(Method::Get, &["vms"]).with_max_body(LIST);
         Ok(self.retrying(request).await?.json()?)
     }
@@ -97,7 +98,7 @@ impl VmmClient {
         key: &str,
         vm: &NewVm,
         within: Duration,
-    ) -> Result<Allocated, VmmError> {
+    ) -> Result<AllocationView, VmmError> {
         let request = self
             .request(Method::Post, &["vms"])
             .header("idempotency-key", key)
@@ -114,7 +115,7 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`].
-    pub async fn get(&self, id: &str) -> Result<Vm, VmmError> {
+    pub async fn get(&self, id: &str) -> Result<VmView, VmmError> {
         let request = self.request(Method::Get, &["vms", id]).with_max_body(SMALL);
         Ok(self.retrying(request).await?.json()?)
     }
@@ -331,7 +332,7 @@ impl VmmClient {
     ///
     /// # Errors
     /// See [`VmmError`].
-    pub async fn release_stuck(&self) -> Result<Released, VmmError> {
+    pub async fn release_stuck(&self) -> Result<ReleasedVmList, VmmError> {
         let request = self
             .request(Method::Delete, &["vms", "stuck"])
             .with_max_body(LIST);

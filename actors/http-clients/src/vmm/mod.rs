@@ -17,11 +17,11 @@ pub use error::VmmError;
 pub use follow::{Follow, FollowEvent};
 pub use live_token::LiveToken;
 pub use vmm_api_core::network::{
-    AllowList, PROXY_PORT, PROXY_SOCKET, REACH_FIELD, REACHED, Target, TargetHost,
+    AllowList, NetworkTarget, PROXY_PORT, PROXY_SOCKET, REACH_FIELD, REACHED, TargetHost,
 };
 pub use vmm_api_core::{
-    Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
-    Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView,
-    RefusedRequest, Released, ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand,
-    TerminalEvent, TerminalSize, USUAL_PATH, UnixMs, Vm,
+    AllocationView, CapacityView, ExecReport, ExecState, HealthStatus, ImageRef, ImageView,
+    Isolation, Kvm, MAX_SNAPSHOTS, ManagerHealth, Network, NewExec, NewVm, OutputStream, Owner,
+    PoolView, RefusedRequest, ReleasedVm, ReleasedVmList, SnapshotName, SnapshotView,
+    TerminalCommand, TerminalEvent, TerminalSize, USUAL_PATH, UnixMs, VmSource, VmView,
 };

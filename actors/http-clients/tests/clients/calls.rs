@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use config_core::Secret;
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Phase, Request, RetryPolicy};
+use http_clients::http::{CallPhase, HttpClient, HttpError, HttpOptions, Request, RetryPolicy};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -67,7 +67,7 @@ async fn a_connection_is_used_again() {
 async fn a_slow_head_and_a_slow_body_end_at_the_deadline() {
     let silent = raw("", LONG).await;
     let half = raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", LONG).await;
-    for (server, phase) in [(silent, Phase::Waiting), (half, Phase::Reading)] {
+    for (server, phase) in [(silent, CallPhase::Waiting), (half, CallPhase::Reading)] {
         let after = Duration::from_millis(150);
         let request = Request::get(url(server, "/x?secret=1")).with_deadline(after);
         let error = timeout(LONG / 2, client().call(request))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use config_core::Secret;
 use forge_core::{CommitSha, CommitState, CommitStatus, Forge, PullRequestNumber, RepoName};
-use http_clients::forge::{ForgeClient, ForgeError, Permission, Refusal};
+use http_clients::forge::{ForgeClient, ForgeError, ForgeRefusal, Permission};
 use http_clients::http::{HttpClient, HttpOptions};
 use jiff::Timestamp;
 use scripted_peers::{Failure, PlannedFailure, Pull, ScriptedForge};
@@ -95,8 +95,8 @@ async fn a_status_is_posted_and_read_on_every_forge() {
 #[actix_rt::test]
 async fn a_commit_the_forge_does_not_have_is_not_found() {
     for (kind, refusal) in [
-        (Forge::Gitea, Refusal::NotFound),
-        (Forge::GitHub, Refusal::Unprocessable),
+        (Forge::Gitea, ForgeRefusal::NotFound),
+        (Forge::GitHub, ForgeRefusal::Unprocessable),
     ] {
         let forge = forge();
         let unknown = "f".repeat(40).parse().unwrap();
@@ -150,10 +150,10 @@ async fn o20_refusals_limits_and_hangs_have_their_class() {
     assert_eq!(
         classes,
         [
-            (Some(Refusal::Unauthorised), None),
-            (Some(Refusal::Forbidden), None),
-            (Some(Refusal::NotFound), None),
-            (Some(Refusal::Unprocessable), None),
+            (Some(ForgeRefusal::Unauthorised), None),
+            (Some(ForgeRefusal::Forbidden), None),
+            (Some(ForgeRefusal::NotFound), None),
+            (Some(ForgeRefusal::Unprocessable), None),
             (None, Some(9)),
             (None, Some(3)),
             (None, None),
@@ -302,7 +302,7 @@ async fn v7_an_old_gitea_that_does_not_know_the_question_is_no_stranger() {
         .permission(&repo(), &user)
         .await
         .unwrap_err();
-    assert_eq!(error.refusal(), Some(Refusal::TooOld));
+    assert_eq!(error.refusal(), Some(ForgeRefusal::TooOld));
     assert!(error.to_string().contains("Gitea 1.15.11"), "{error}");
     assert!(error.to_string().contains("1.17"), "{error}");
 }
@@ -312,7 +312,7 @@ async fn a_wrong_token_is_unauthorised() {
     let forge = forge();
     let client = client(&forge, Forge::Gitea).with_token(Secret::new("stolen".into()));
     let error = client.whoami().await.unwrap_err();
-    assert_eq!(error.refusal(), Some(Refusal::Unauthorised));
+    assert_eq!(error.refusal(), Some(ForgeRefusal::Unauthorised));
     assert!(!format!("{error} {error:?}").contains("stolen"));
 }
 

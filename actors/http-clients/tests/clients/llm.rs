@@ -6,8 +6,8 @@ use bytes::Bytes;
 use config_core::Secret;
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::llm::{
-    ChatEvent, ChatReply, ChatRequest, ChatRole, Format, LlmClient, LlmError, LlmProtocol, Message,
-    StopReason, Usage,
+    AnswerFormat, ChatEvent, ChatReply, ChatRequest, ChatRole, LlmClient, LlmError, LlmMessage,
+    LlmProtocol, StopReason, TokenUsage,
 };
 use scripted_peers::{Answer, ScriptedLlm};
 use serde_json::{Value, json};
@@ -28,8 +28,8 @@ fn question() -> ChatRequest {
     ChatRequest {
         model: "tiny".into(),
         messages: vec![
-            Message::new(ChatRole::System, "be brief"),
-            Message::new(ChatRole::User, "hello"),
+            LlmMessage::new(ChatRole::System, "be brief"),
+            LlmMessage::new(ChatRole::User, "hello"),
         ],
         ..ChatRequest::default()
     }
@@ -39,7 +39,7 @@ fn reply(content: &str) -> ChatReply {
     ChatReply {
         content: content.into(),
         stop: StopReason::Complete,
-        usage: Usage {
+        usage: TokenUsage {
             prompt_tokens: 5,
             completion_tokens: 2,
         },
@@ -137,7 +137,7 @@ async fn y12_an_answer_whose_usage_lacks_counts_is_taken() {
 async fn forms_and_limits_are_asked_for_in_each_protocols_way() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let request = ChatRequest {
-        format: Format::Schema {
+        format: AnswerFormat::Schema {
             name: "plan".into(),
             schema: schema.clone(),
         },
@@ -171,7 +171,7 @@ async fn forms_and_limits_are_asked_for_in_each_protocols_way() {
         json!({"temperature": 0.0, "num_predict": 9, "seed": 3})
     );
     let any = ChatRequest {
-        format: Format::Json,
+        format: AnswerFormat::Json,
         ..question()
     };
     let openai = sent(LlmProtocol::OpenAi, "/v1/chat/completions", &any).await;

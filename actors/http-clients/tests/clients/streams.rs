@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Phase, Request};
+use http_clients::http::{CallPhase, HttpClient, HttpError, HttpOptions, Request};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -61,7 +61,7 @@ async fn silence_ends_a_stream() {
     let expected = HttpError::TimedOut {
         url: url(half, "/").into(),
         after: Duration::from_millis(100),
-        phase: Phase::Reading,
+        phase: CallPhase::Reading,
     };
     assert_eq!(error, expected);
     assert!(opened.next_chunk().await.is_none());

@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::vmm::{
     ExecReport, ExecState, FollowEvent, HealthStatus, Isolation, NewExec, NewVm, OutputStream,
-    Source, VmmClient, VmmError,
+    VmSource, VmmClient, VmmError,
 };
 use serde_json::json;
 use tokio::time::timeout;
@@ -125,7 +125,7 @@ async fn every_call_of_the_table_works() {
         .create("job-1", &NewVm::default(), LONG)
         .await
         .unwrap();
-    assert_eq!((&*vm.id, vm.source), ("v1", Source::Pool));
+    assert_eq!((&*vm.id, vm.source), ("v1", VmSource::Pool));
     let tar = stream::iter(["tar-", "bytes"].map(|part| Ok(Bytes::from_static(part.as_bytes()))));
     client
         .put_files("v1", "/work space", tar, LONG)

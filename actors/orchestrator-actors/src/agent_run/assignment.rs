@@ -3,7 +3,7 @@
 use orchestrator_core::config::{AgentSpec, Config, Project};
 use orchestrator_core::run::Run;
 
-use super::prepare_error::PrepareError;
+use super::prepare_error::RunPrepareError;
 
 /// A run with its agent and project, by the configuration in force when it starts.
 pub(super) struct Assignment<'a> {
@@ -15,7 +15,7 @@ pub(super) struct Assignment<'a> {
 
 impl<'a> Assignment<'a> {
     /// Looks agent and project up.
-    pub(super) fn find(config: &'a Config, run: &'a Run) -> Result<Self, PrepareError> {
+    pub(super) fn find(config: &'a Config, run: &'a Run) -> Result<Self, RunPrepareError> {
         let agent = config
             .agent(&run.home, &run.agent)
             .ok_or("the agent is not in the configuration any more")?;

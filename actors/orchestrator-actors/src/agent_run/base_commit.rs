@@ -16,7 +16,7 @@ use orchestrator_engine::worktree::{ProjectMirror, Worktrees};
 use url::Url;
 
 use super::assignment::Assignment;
-use super::prepare_error::PrepareError;
+use super::prepare_error::RunPrepareError;
 use crate::host::WorktreeRoots;
 
 /// The pull request's head where the agent wants it, else the newest of the base branch. Both are
@@ -24,7 +24,7 @@ use crate::host::WorktreeRoots;
 pub(super) fn start_commit(
     roots: &WorktreeRoots,
     assignment: &Assignment<'_>,
-) -> Result<CommitSha, PrepareError> {
+) -> Result<CommitSha, RunPrepareError> {
     let Assignment {
         agent,
         project,
@@ -48,7 +48,7 @@ pub(super) fn start_commit(
             project.working_dir.display(),
             project.default_branch
         );
-        PrepareError::Local(text)
+        RunPrepareError::Local(text)
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn start_commit(
 pub(super) fn lend_head(
     roots: &WorktreeRoots,
     assignment: &Assignment<'_>,
-) -> Result<(), PrepareError> {
+) -> Result<(), RunPrepareError> {
     let Assignment {
         agent,
         project,
@@ -77,7 +77,7 @@ pub(super) fn lend_head(
         let lent = source
             .worktrees
             .lend(&source.mirror, &project.working_dir, &status.sha);
-        lent.map_err(|error| PrepareError::Local(error.to_string()))
+        lent.map_err(|error| RunPrepareError::Local(error.to_string()))
     });
     match lent {
         Err(error) if exhaustion::of_text(error.text()) => Err(error),
@@ -101,7 +101,7 @@ struct CommitSource<'a> {
 }
 
 impl<'a> CommitSource<'a> {
-    fn open(roots: &WorktreeRoots, assignment: &Assignment<'a>) -> Result<Self, PrepareError> {
+    fn open(roots: &WorktreeRoots, assignment: &Assignment<'a>) -> Result<Self, RunPrepareError> {
         let Assignment {
             config,
             agent,
@@ -124,7 +124,7 @@ impl<'a> CommitSource<'a> {
 
     /// The newest commit of the base branch, as the mirror has it after a fetch; without `fresh` an
     /// older one does.
-    fn base_branch(&self, fresh: bool) -> Result<Option<CommitSha>, PrepareError> {
+    fn base_branch(&self, fresh: bool) -> Result<Option<CommitSha>, RunPrepareError> {
         let branch = &self.project.default_branch;
         let (from, kept) = (
             format!("refs/heads/{branch}"),
@@ -132,7 +132,7 @@ impl<'a> CommitSource<'a> {
         );
         let known = || {
             let known = self.mirror.resolve(&kept);
-            known.map_err(|error| PrepareError::Local(error.to_string()))
+            known.map_err(|error| RunPrepareError::Local(error.to_string()))
         };
         if !fresh && known()?.is_some() {
             return known();
@@ -145,10 +145,10 @@ impl<'a> CommitSource<'a> {
     }
 
     /// Makes sure that the mirror has the head of a pull request.
-    fn commit(&self, number: u64, sha: &CommitSha) -> Result<(), PrepareError> {
+    fn commit(&self, number: u64, sha: &CommitSha) -> Result<(), RunPrepareError> {
         let has = || {
             let has = self.mirror.has_commit(sha);
-            has.map_err(|error| PrepareError::Local(error.to_string()))
+            has.map_err(|error| RunPrepareError::Local(error.to_string()))
         };
         if has()? {
             return Ok(());
@@ -170,8 +170,10 @@ impl<'a> CommitSource<'a> {
             return Ok(());
         }
         Err(match failed.filter(|_| self.remote.is_some()) {
-            Some(why) => PrepareError::Network(format!("commit {sha} could not be fetched: {why}")),
-            None => PrepareError::Local(format!(
+            Some(why) => {
+                RunPrepareError::Network(format!("commit {sha} could not be fetched: {why}"))
+            }
+            None => RunPrepareError::Local(format!(
                 "neither the forge nor {} has commit {sha}",
                 self.project.working_dir.display()
             )),
@@ -179,7 +181,7 @@ impl<'a> CommitSource<'a> {
     }
 
     /// Fetches from the remote. `None`: done; else why not. Only a lack of resources is an error.
-    fn fetch(&self, from: &str, to: &str) -> Result<Option<String>, PrepareError> {
+    fn fetch(&self, from: &str, to: &str) -> Result<Option<String>, RunPrepareError> {
         let Some(remote) = &self.remote else {
             return Ok(Some("there is no remote".to_owned()));
         };
@@ -187,7 +189,7 @@ impl<'a> CommitSource<'a> {
             return Ok(None);
         };
         if exhaustion::of_error(&error) {
-            return Err(PrepareError::Local(error.to_string()));
+            return Err(RunPrepareError::Local(error.to_string()));
         }
         tracing::warn!(
             event = "worktree.not_fetched",
@@ -199,12 +201,12 @@ impl<'a> CommitSource<'a> {
         Ok(Some(error.to_string()))
     }
 
-    fn bring_from_checkout(&self, from: &str, to: &str) -> Result<bool, PrepareError> {
+    fn bring_from_checkout(&self, from: &str, to: &str) -> Result<bool, RunPrepareError> {
         let checkout = &self.project.working_dir;
         let fetched = self
             .worktrees
             .fetch_checkout(&self.mirror, checkout, from, to);
-        fetched.map_err(|error| PrepareError::Local(error.to_string()))
+        fetched.map_err(|error| RunPrepareError::Local(error.to_string()))
     }
 }
 
@@ -214,7 +216,7 @@ fn pinned_origin(
     git: &Git,
     project: &Project,
     mirror: &ProjectMirror,
-) -> Result<Option<String>, PrepareError> {
+) -> Result<Option<String>, RunPrepareError> {
     let call = git
         .call(&project.working_dir, "config")
         .setting(&format!("safe.directory={}", project.working_dir.display()))

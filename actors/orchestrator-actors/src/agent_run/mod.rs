@@ -33,15 +33,15 @@ use forge_core::RunId;
 use orchestrator_engine::process::StopCause;
 use supervision::{ChildSpec, Restart};
 
-pub(crate) use self::services::RunServices;
+pub(crate) use self::services::AgentRunServices;
 pub(crate) use self::start_delay::delay_start;
-use crate::ledger::StartRequest;
+use crate::ledger::RunStart;
 
 /// The actor.
 pub(crate) struct AgentRun {
     run: RunId,
-    request: Option<StartRequest>,
-    services: RunServices,
+    request: Option<RunStart>,
+    services: AgentRunServices,
     /// The thread has recorded the end.
     is_finished: bool,
 }
@@ -57,7 +57,7 @@ const STOP_MARGIN: Duration = Duration::from_secs(8);
 
 impl AgentRun {
     /// The spec of a run's actor. It is never restarted: a run starts once.
-    pub(crate) fn spec(services: RunServices, request: StartRequest) -> ChildSpec<Self> {
+    pub(crate) fn spec(services: AgentRunServices, request: RunStart) -> ChildSpec<Self> {
         let run = request.run.id.clone();
         // The name of an attempt that was delayed may still be taken.
         let name = match services.runs.start_delays(&run) {

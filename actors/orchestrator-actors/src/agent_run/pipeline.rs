@@ -15,14 +15,14 @@ use store::StoreError;
 
 use super::assignment::Assignment;
 use super::log_throttle::LogThrottle;
-use super::prepare_error::PrepareError;
-use super::process::{AgentProcess, StartedProcess};
+use super::prepare_error::RunPrepareError;
+use super::process::{AgentLaunch, StartedProcess};
 use super::result;
 use super::sandbox_view::sandbox;
-use super::services::RunServices;
+use super::services::AgentRunServices;
 use super::start_delay::next_delay;
 use super::workspace::{Commits, Workspace};
-use crate::ledger::{self, Ledger, LedgerTxn, RunEnd, StartRequest};
+use crate::ledger::{self, Ledger, LedgerTxn, RunEnd, RunStart};
 
 /// Between two attempts to store an end while the disk refuses.
 const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ enum RunOutcome {
 /// Executes one run. Whatever happens, its end is stored once; only a store that is closed (the
 /// daemon has gone) leaves that to the next start. The value is how long to wait before the run may
 /// be started again, when the machine lacked something: it is queued again by then.
-pub(super) fn execute(services: &RunServices, request: &StartRequest) -> Option<Duration> {
+pub(super) fn execute(services: &AgentRunServices, request: &RunStart) -> Option<Duration> {
     let run = &request.run;
     let outcome = catch_unwind(AssertUnwindSafe(|| run_stages(services, request)));
     let outcome = outcome.unwrap_or_else(|panic| {
@@ -75,7 +75,7 @@ pub(super) fn execute(services: &RunServices, request: &StartRequest) -> Option<
     }
 }
 
-fn run_stages(services: &RunServices, request: &StartRequest) -> RunOutcome {
+fn run_stages(services: &AgentRunServices, request: &RunStart) -> RunOutcome {
     let (run, ledger) = (&request.run, &services.ledger);
     if let Some(cause) = services.runs.requested_stop(&run.id) {
         return RunOutcome::Ended(result::stopped_before_start(cause, ledger.now()));
@@ -116,9 +116,9 @@ fn run_stages(services: &RunServices, request: &StartRequest) -> RunOutcome {
 
 /// The stages before the process, under one configuration.
 fn prepare(
-    services: &RunServices,
-    request: &StartRequest,
-) -> Result<(Workspace, AgentProcess), PrepareError> {
+    services: &AgentRunServices,
+    request: &RunStart,
+) -> Result<(Workspace, AgentLaunch), RunPrepareError> {
     let config = services.ledger.config();
     let assignment = Assignment::find(&config, &request.run)?;
     let sandbox = sandbox(&services.host, assignment.agent)?;
@@ -135,12 +135,12 @@ fn prepare(
 }
 
 /// What a failed preparation means: a delay, or an end.
-fn not_prepared(error: &PrepareError, ledger: &Ledger) -> RunOutcome {
+fn not_prepared(error: &RunPrepareError, ledger: &Ledger) -> RunOutcome {
     if exhaustion::of_text(error.text()) {
         return RunOutcome::Shortage(error.text().to_owned());
     }
     let mut end = ledger::start_failure(error.text(), ledger.now());
-    if matches!(error, PrepareError::Network(_)) {
+    if matches!(error, RunPrepareError::Network(_)) {
         end.report.class = ExitClass::NetworkError;
     }
     RunOutcome::Ended(end)
@@ -169,7 +169,7 @@ fn store_running(
 }
 
 /// Stores the end of a run, and makes room for others.
-fn finish(services: &RunServices, run: &Run, end: &RunEnd) {
+fn finish(services: &AgentRunServices, run: &Run, end: &RunEnd) {
     let class = end.report.class;
     let stored = until_stored(&services.ledger, run, |id| {
         let end = end.clone();
@@ -183,7 +183,7 @@ fn finish(services: &RunServices, run: &Run, end: &RunEnd) {
 }
 
 /// Queues a run again whose start lacked something.
-fn queue_again(services: &RunServices, run: &Run, reason: &str) -> Option<Duration> {
+fn queue_again(services: &AgentRunServices, run: &Run, reason: &str) -> Option<Duration> {
     let delay = next_delay(&services.runs, run, reason);
     // What was made for it; the next attempt makes it anew.
     services.logs.discard(&run.id);

@@ -9,11 +9,11 @@ use orchestrator_engine::process::{
 
 use super::vm::{VmError, VmPlan};
 use super::workspace::Commits;
-use crate::journal::Entry;
+use crate::journal::RecordedEvent;
 use crate::ledger::RunPlace;
 
 /// A process that is ready to be started.
-pub(super) struct AgentProcess {
+pub(super) struct AgentLaunch {
     pub(super) spec: ProcessSpec,
     pub(super) log: RunLog,
     /// The VM that it runs in; else it is a process of this machine.
@@ -21,7 +21,7 @@ pub(super) struct AgentProcess {
     /// The provider that the task was routed to.
     pub(super) provider: Option<String>,
     /// Journal entries of the preparation.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<RecordedEvent>,
     /// What the run's verdict must hold; known to its agent alone.
     pub(super) nonce: String,
 }
@@ -30,10 +30,10 @@ pub(super) struct AgentProcess {
 pub(super) struct StartedProcess {
     pub(super) place: RunPlace,
     pub(super) provider: Option<String>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<RecordedEvent>,
 }
 
-impl AgentProcess {
+impl AgentLaunch {
     /// Starts the process, and waits for its end; says where its commits are. `stoppable` gets what
     /// ends it, `report` is told once it exists; it is stopped again when that answers `false`.
     pub(super) fn run(

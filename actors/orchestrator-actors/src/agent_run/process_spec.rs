@@ -3,30 +3,30 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orchestrator_core::config::{AgentCli, AgentSpec, Config, Isolation};
+use orchestrator_core::config::{AgentCli, AgentIsolation, AgentSpec, Config};
 use orchestrator_core::prompt::{Prompt, compose};
 use orchestrator_core::run::{Run, RunContext};
 use orchestrator_engine::adapters::{Start, command_line};
 use orchestrator_engine::output::{LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    ChildEnvironment, Limits, ProcessSpec, RunVariables, Sandbox, View,
+    ChildEnvironment, ProcessLimits, ProcessSpec, RunVariables, Sandbox, View,
 };
 use orchestrator_engine::scenario::{self, BrowserPlan};
 
 use super::agent_paths::AgentPaths;
 use super::assignment::Assignment;
 use super::model_route::ModelRoute;
-use super::prepare_error::PrepareError;
-use super::process::AgentProcess;
+use super::prepare_error::RunPrepareError;
+use super::process::AgentLaunch;
 use super::sandbox_view::{RunDirectories, view};
 use super::vm::{self, VmPlan};
 use super::workspace::Workspace;
 use crate::host::{AgentHost, run_directory};
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 impl Assignment<'_> {
     /// Makes the run's own directory, and its log in it.
-    pub(super) fn open_log(&self) -> Result<(PathBuf, RunLog), PrepareError> {
+    pub(super) fn open_log(&self) -> Result<(PathBuf, RunLog), RunPrepareError> {
         let directory = run_directory(self.config, self.run.id.as_str());
         make_directory(&directory)?;
         let half = self.agent.limits.output_bytes / 2;
@@ -46,7 +46,7 @@ impl Assignment<'_> {
         workspace: &Workspace,
         (directory, log): (&Path, RunLog),
         (context, route): (&RunContext, ModelRoute),
-    ) -> Result<AgentProcess, PrepareError> {
+    ) -> Result<AgentLaunch, RunPrepareError> {
         let (config, agent, run) = (self.config, self.agent, self.run);
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let (prompt, mut entries) = self.prompt(context, &nonce);
@@ -54,7 +54,7 @@ impl Assignment<'_> {
         write_prompt(agent, &prompt_file, &prompt.text)?;
         let own_reports = reports(config, run)?;
         let vm = match agent.isolation {
-            Isolation::Vm => {
+            AgentIsolation::Vm => {
                 let folders = (directory, own_reports.clone());
                 let of = (config, agent, run);
                 Some(VmPlan::new(of, &host.vms, workspace, folders)?)
@@ -100,7 +100,7 @@ impl Assignment<'_> {
             result_nonce: agent.needs_nonce_variable().then(|| nonce.clone()),
             ..self.variables()
         };
-        Ok(AgentProcess {
+        Ok(AgentLaunch {
             spec: ProcessSpec {
                 run: run.id.clone(),
                 program: line.program,
@@ -121,7 +121,7 @@ impl Assignment<'_> {
     }
 
     /// The prompt, and what the journal says about it.
-    fn prompt(&self, context: &RunContext, nonce: &str) -> (Prompt, Vec<Entry>) {
+    fn prompt(&self, context: &RunContext, nonce: &str) -> (Prompt, Vec<RecordedEvent>) {
         let run = self.run;
         let prompt = compose(self.config, self.agent, self.project, run, context, nonce);
         if !self.agent.cli.takes_prompt() {
@@ -135,7 +135,7 @@ impl Assignment<'_> {
         let skills = Some(prompt.skills.clone()).filter(|skills| !skills.is_empty());
         let skills = skills.map(JournalEvent::SkillsInjected);
         let events = [applied, missing, skills].into_iter().flatten();
-        let entries = events.map(|event| Entry::new(run, event)).collect();
+        let entries = events.map(|event| RecordedEvent::new(run, event)).collect();
         (prompt, entries)
     }
 
@@ -173,13 +173,13 @@ fn write_prompt(agent: &AgentSpec, file: &Path, text: &str) -> Result<(), String
 }
 
 /// The journal's entry of a script that hands its build to a worker.
-fn remote_build(agent: &AgentSpec, run: &Run) -> Option<Entry> {
+fn remote_build(agent: &AgentSpec, run: &Run) -> Option<RecordedEvent> {
     let AgentCli::Sh { script } = &agent.cli else {
         return None;
     };
     let task_bytes = script.len();
     let is_remote = script.contains("build-dispatch");
-    is_remote.then(|| Entry::new(run, JournalEvent::BuildRemote { task_bytes }))
+    is_remote.then(|| RecordedEvent::new(run, JournalEvent::BuildRemote { task_bytes }))
 }
 
 /// Everything that must not appear in an output.
@@ -240,11 +240,13 @@ fn environment(
 ) -> Result<ChildEnvironment, String> {
     let text = |error: orchestrator_engine::process::EnvironmentError| error.to_string();
     let made = match agent.isolation {
-        Isolation::Vm => ChildEnvironment::in_vm(&host.environment, &agent.pass_env, variables),
+        AgentIsolation::Vm => {
+            ChildEnvironment::in_vm(&host.environment, &agent.pass_env, variables)
+        }
         _ => ChildEnvironment::new(&host.environment, &agent.pass_env, variables),
     };
     let mut environment = made.map_err(text)?;
-    if agent.isolation == Isolation::Vm && agent.cli == AgentCli::Claude {
+    if agent.isolation == AgentIsolation::Vm && agent.cli == AgentCli::Claude {
         // It is root there, and refuses to work without questions as root elsewhere.
         environment = environment.with("IS_SANDBOX", "1").map_err(text)?;
     }
@@ -257,9 +259,9 @@ fn environment(
     Ok(environment)
 }
 
-fn limits(agent: &AgentSpec) -> Limits {
-    let default = Limits::default();
-    Limits {
+fn limits(agent: &AgentSpec) -> ProcessLimits {
+    let default = ProcessLimits::default();
+    ProcessLimits {
         wall: agent.limits.wall,
         stall: agent.limits.stall,
         grace: agent.limits.grace,

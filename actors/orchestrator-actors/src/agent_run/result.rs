@@ -9,7 +9,7 @@ use orchestrator_core::posting::inert;
 use orchestrator_core::run::{ExitClass, ExitReport, Run, Terminal};
 use orchestrator_core::verdict::{self, Verdict, VerdictSource};
 use orchestrator_engine::exhaustion;
-use orchestrator_engine::output::LogReader;
+use orchestrator_engine::output::AgentLogReader;
 use orchestrator_engine::process::{
     EndCause, ProcessEnd, ProcessReport, StopCause, is_vanished_path,
 };
@@ -39,7 +39,7 @@ pub(super) fn of_process(
 ) -> Result<RunEnd, String> {
     let log = log_directory(&config.directories.data, run.id.as_str());
     if !ended.is_start_failure() {
-        let output = LogReader::tail(&log, MAX_SEARCHED).unwrap_or_default();
+        let output = AgentLogReader::tail(&log, MAX_SEARCHED).unwrap_or_default();
         let agent = config.agent(&run.home, &run.agent);
         return Ok(classified(run, agent, (ended, &output), nonce, now));
     }
@@ -224,7 +224,7 @@ fn terminal(ended: &ProcessReport) -> Terminal {
 
 /// The last thing that was printed.
 fn last_line(log: &Path) -> String {
-    let output = LogReader::tail(log, 4096).unwrap_or_default();
+    let output = AgentLogReader::tail(log, 4096).unwrap_or_default();
     let last = output.lines().rev().find(|line| !line.trim().is_empty());
     last.unwrap_or("it printed nothing").trim().to_owned()
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orchestrator_core::config::{AgentCli, AgentSpec, Config, Isolation};
+use orchestrator_core::config::{AgentCli, AgentIsolation, AgentSpec, Config};
 use orchestrator_engine::process::{Sandbox, View};
 use orchestrator_engine::worktree::Worktree;
 
@@ -29,13 +29,13 @@ pub(super) fn sandbox(host: &AgentHost, agent: &AgentSpec) -> Result<Sandbox, St
     let best = &host.sandbox;
     match agent.isolation {
         // A VM is its own wall.
-        Isolation::None | Isolation::Vm => Ok(Sandbox::off()),
-        Isolation::Auto => Ok(best.clone()),
-        Isolation::Cgroup if host.confinement.is_complete() => Ok(best.clone()),
-        Isolation::Cgroup => Err(
+        AgentIsolation::None | AgentIsolation::Vm => Ok(Sandbox::off()),
+        AgentIsolation::Auto => Ok(best.clone()),
+        AgentIsolation::Cgroup if host.confinement.is_complete() => Ok(best.clone()),
+        AgentIsolation::Cgroup => Err(
             "the agent wants `isolation = \"cgroup\"`, but cgroup v2 is not writable here".into(),
         ),
-        Isolation::Sandbox => match best.shortfall() {
+        AgentIsolation::Sandbox => match best.shortfall() {
             None => Ok(best.clone()),
             Some(why) => Err(format!(
                 "the agent wants `isolation = \"sandbox\"`, but {why}"

@@ -8,7 +8,7 @@ use crate::run_logs::RunLogs;
 
 /// The handles of a run, one for each stage of its pipeline.
 #[derive(Clone)]
-pub(crate) struct RunServices {
+pub(crate) struct AgentRunServices {
     pub(crate) ledger: Ledger,
     pub(crate) runs: ActiveRuns,
     pub(crate) ended: EndCounters,

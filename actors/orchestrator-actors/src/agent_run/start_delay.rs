@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orchestrator_core::run::Run;
 
-use super::services::RunServices;
+use super::services::AgentRunServices;
 use crate::active_runs::ActiveRuns;
 use crate::ledger;
 
@@ -20,7 +20,7 @@ pub(super) fn next_delay(runs: &ActiveRuns, run: &Run, reason: &str) -> Duration
 }
 
 /// Queues a run again that got neither thread nor actor, and lets it start after a delay.
-pub(crate) fn delay_start(services: &RunServices, run: Run, reason: &str) {
+pub(crate) fn delay_start(services: &AgentRunServices, run: Run, reason: &str) {
     let (services, reason) = (services.clone(), reason.to_owned());
     actix_rt::spawn(async move {
         let delay = next_delay(&services.runs, &run, &reason);

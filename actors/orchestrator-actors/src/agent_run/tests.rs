@@ -8,22 +8,22 @@ use std::task::{Context, Waker};
 use cluster_actors::vm_hosts::{CordonTable, VmHosts};
 use config_core::Environment;
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
-use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
+use forge_core::{ForgeEvent, ObjectFormats, RunId, WebhookHeaders};
 use git_engine::Git;
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
 use orchestrator_core::config::Config;
-use orchestrator_core::run::{ExitClass, Reason, Run, RunState, Terminal};
+use orchestrator_core::run::{AgentRunState, ExitClass, Reason, Run, Terminal};
 use orchestrator_engine::process::{Confinement, Sandbox, StopCause};
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use supervision::ChildSpec;
 
 use super::pipeline::execute;
-use super::{RunServices, delay_start};
+use super::{AgentRunServices, delay_start};
 use crate::active_runs::{ActiveRuns, EndCounters};
 use crate::change_notifier::ChangeNotifier;
 use crate::host::{AgentHost, WorktreeRoots};
-use crate::ledger::{self, EventSource, Ledger, StartRequest};
+use crate::ledger::{self, EventSource, Ledger, RunStart};
 use crate::live_config::{ConfigWriter, LiveConfig};
 use crate::run_logs::RunLogs;
 use crate::test_config::test_config;
@@ -38,7 +38,7 @@ impl Accounts for NoAccounts {
 }
 
 struct World {
-    services: RunServices,
+    services: AgentRunServices,
     config: ConfigWriter,
     folder: tempfile::TempDir,
 }
@@ -55,7 +55,7 @@ fn config(folder: &Path, agents: &str) -> Config {
 impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a directory");
-        let store = Store::in_memory(&Options::new("agent-run")).expect("a store");
+        let store = Store::in_memory(&StoreOptions::new("agent-run")).expect("a store");
         let now = 1_795_255_200_000;
         let (live, writer) = LiveConfig::new(config(folder.path(), AGENTS), Vec::new(), now);
         let ledger = Ledger::open(store.clone(), live, Arc::new(move || now)).expect("a ledger");
@@ -65,7 +65,7 @@ impl World {
             OutboxWorker::new(store.clone(), OutboxOptions::new(Arc::new(NoAccounts)))
         });
         let logs = RunLogs::open(&config(folder.path(), AGENTS), ledger.store());
-        let services = RunServices {
+        let services = AgentRunServices {
             ledger,
             logs: logs.expect("a folder"),
             runs: ActiveRuns::default(),
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// A run of `agent` that was started_run, as the dispatcher hands it over.
-    fn started_run(&self, agent: &str) -> StartRequest {
+    fn started_run(&self, agent: &str) -> RunStart {
         let body = serde_json::json!({
             "action": "created", "orchctl": true,
             "comment": {"id": 1, "body": format!("@orch:{agent}"), "user": {"login": "ada"}},
@@ -103,7 +103,7 @@ impl World {
         });
         let bytes = serde_json::to_vec(&body).expect("JSON");
         let headers = WebhookHeaders::collect([]);
-        let event = Event::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
+        let event = ForgeEvent::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
         let deliveries = self.services.ledger.deliveries().clone();
         let started_run = self.services.ledger.write_blocking(move |txn| {
             let source = EventSource::Found {
@@ -144,7 +144,7 @@ fn a_program_that_cannot_be_started_ends_its_run_and_makes_room() {
     assert_eq!(
         (run.state, run.reason, exit.class, exit.terminal),
         (
-            RunState::Exited,
+            AgentRunState::Exited,
             Some(Reason::StartFailed),
             ExitClass::ConfigError,
             Terminal::NotStarted
@@ -213,7 +213,7 @@ fn a_start_that_lacks_something_is_queued_again_and_active_until_its_delay_is_ov
         let id = request.run.id.clone();
         delay_start(&world.services, request.run, "no thread");
         world.services.notifier.ticks.requested().await;
-        assert_eq!(world.run(&id).state, RunState::Queued);
+        assert_eq!(world.run(&id).state, AgentRunState::Queued);
         assert!(world.services.runs.ids().contains(&id), "no tick starts it");
         world.services.notifier.ticks.requested().await;
         assert!(world.services.runs.ids().is_empty(), "now one may");
@@ -243,7 +243,7 @@ fn i14_a_folder_that_goes_while_a_sandbox_is_made_is_tried_again_and_not_for_eve
     let id = request.run.id.clone();
     for attempt in 1..=2 {
         assert!(execute(&world.services, &request).is_some(), "{attempt}");
-        assert_eq!(world.run(&id).state, RunState::Queued, "{attempt}");
+        assert_eq!(world.run(&id).state, AgentRunState::Queued, "{attempt}");
         let begun = world.services.ledger.write_blocking({
             let id = id.clone();
             move |txn| ledger::start_run(txn, &id)

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use forge_core::RunId;
 use orchestrator_core::config::WorktreeMode;
 use orchestrator_core::run::{Run, WorktreeRecord};
-use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
+use orchestrator_engine::worktree::{Worktree, WorktreePurpose, Worktrees};
 
 use super::assignment::Assignment;
 use super::base_commit::{lend_head, start_commit};
-use super::prepare_error::PrepareError;
+use super::prepare_error::RunPrepareError;
 use crate::host::WorktreeRoots;
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 /// The directory of an agent, and what is made for it.
 pub(super) struct Workspace {
@@ -42,7 +42,7 @@ impl Workspace {
     pub(super) fn prepare(
         roots: &WorktreeRoots,
         assignment: &Assignment<'_>,
-    ) -> Result<Self, PrepareError> {
+    ) -> Result<Self, RunPrepareError> {
         let Assignment {
             agent,
             project,
@@ -58,7 +58,7 @@ impl Workspace {
         }
         let worktrees = roots.worktrees(&project.worktree_root)?;
         let start = start_commit(roots, assignment)?;
-        let purpose = Purpose {
+        let purpose = WorktreePurpose {
             project: run.project.clone(),
             agent: run.agent.clone(),
             run: run.id.clone(),
@@ -97,9 +97,9 @@ impl Workspace {
     }
 
     /// The journal entry of the worktree.
-    pub(super) fn created_entry(&self, run: &Run) -> Option<Entry> {
+    pub(super) fn created_entry(&self, run: &Run) -> Option<RecordedEvent> {
         let path = self.own.as_ref()?.record.path.clone();
-        Some(Entry::new(run, JournalEvent::WorktreeCreated(path)))
+        Some(RecordedEvent::new(run, JournalEvent::WorktreeCreated(path)))
     }
 
     /// Lays the worktree, where there is one, ready to be put into a VM: its repository as a

@@ -5,7 +5,7 @@ use std::time::Duration;
 use forge_actors::messages::VerifyStatuses;
 use forge_core::RunId;
 use orchestrator_core::Millis;
-use orchestrator_core::action::Action;
+use orchestrator_core::action::ReconcileAction;
 use orchestrator_core::intake::{AgentKey, IntakeContext, scheduled};
 use orchestrator_core::reconcile::ScheduleMark;
 use orchestrator_core::run::Reason;
@@ -13,8 +13,8 @@ use orchestrator_engine::process::StopCause;
 use store::StoreError;
 use supervision::{ChildRef, StartChildError, Supervisor};
 
-use crate::agent_run::{AgentRun, RunServices, delay_start};
-use crate::ledger::{self, LedgerTxn, StartRequest};
+use crate::agent_run::{AgentRun, AgentRunServices, delay_start};
+use crate::ledger::{self, LedgerTxn, RunStart};
 use crate::messages::{CheckBeforeStart, PollProject};
 use crate::poller::Poller;
 use crate::preflight::Preflight;
@@ -40,17 +40,21 @@ pub(crate) struct DispatchTargets {
 }
 
 /// Carries out the actions of a tick.
-pub(super) async fn carry_out(runs: &RunServices, targets: &DispatchTargets, actions: Vec<Action>) {
+pub(super) async fn carry_out(
+    runs: &AgentRunServices,
+    targets: &DispatchTargets,
+    actions: Vec<ReconcileAction>,
+) {
     let (mut rows, mut starts) = (Vec::new(), Vec::new());
     for action in actions {
         match action {
-            Action::Start { run } => starts.push(run),
-            Action::Reject { run, reason } => rows.push(RowAction::Reject { run, reason }),
-            Action::Lost { run } => rows.push(RowAction::Lost { run }),
-            Action::MarkSchedule { agent, mark } => {
+            ReconcileAction::Start { run } => starts.push(run),
+            ReconcileAction::Reject { run, reason } => rows.push(RowAction::Reject { run, reason }),
+            ReconcileAction::Lost { run } => rows.push(RowAction::Lost { run }),
+            ReconcileAction::MarkSchedule { agent, mark } => {
                 rows.push(RowAction::MarkSchedule { agent, mark });
             }
-            Action::Schedule {
+            ReconcileAction::Schedule {
                 project,
                 agent,
                 due,
@@ -58,20 +62,20 @@ pub(super) async fn carry_out(runs: &RunServices, targets: &DispatchTargets, act
                 agent: (project, agent),
                 due,
             }),
-            Action::CloseStatus { run, .. } => rows.push(RowAction::CloseStatus { run }),
+            ReconcileAction::CloseStatus { run, .. } => rows.push(RowAction::CloseStatus { run }),
             // The cache of open runs has it, where the operator API reads it.
-            Action::Hold { .. } => {}
-            Action::Kill { run, .. } => {
+            ReconcileAction::Hold { .. } => {}
+            ReconcileAction::Kill { run, .. } => {
                 runs.runs.stop(&run, StopCause::Cancelled);
             }
-            Action::CheckAuthor { run } => {
+            ReconcileAction::CheckAuthor { run } => {
                 // One that is being checked already is not checked twice.
                 let _ = targets.preflight.tell(CheckBeforeStart(run));
             }
-            Action::Poll { project } => {
+            ReconcileAction::Poll { project } => {
                 let _ = targets.poller.tell(PollProject(project));
             }
-            Action::VerifyStatuses { repository, sha } => {
+            ReconcileAction::VerifyStatuses { repository, sha } => {
                 let verify = VerifyStatuses {
                     repo: repository,
                     sha,
@@ -145,7 +149,7 @@ fn queue_scheduled(
         own_logins: &own,
         now: txn.time(),
         quarantined: &quarantined,
-        usage: &|_| orchestrator_core::health::Usage::default(),
+        usage: &|_| orchestrator_core::health::AgentUsage::default(),
         recent: &|_, _| 0,
         queued: 0,
         new_id: &ledger::new_run_id,
@@ -156,7 +160,7 @@ fn queue_scheduled(
 
 /// Begins runs, and gives each an actor. The order matters: the row says `starting` before anything
 /// exists, so that no crash can start it twice.
-async fn start(runs: &RunServices, targets: &DispatchTargets, ids: Vec<RunId>) {
+async fn start(runs: &AgentRunServices, targets: &DispatchTargets, ids: Vec<RunId>) {
     for run in &ids {
         runs.runs.insert(run);
     }
@@ -180,7 +184,7 @@ async fn start(runs: &RunServices, targets: &DispatchTargets, ids: Vec<RunId>) {
     }
 }
 
-async fn spawn_run(runs: &RunServices, targets: &DispatchTargets, request: StartRequest) {
+async fn spawn_run(runs: &AgentRunServices, targets: &DispatchTargets, request: RunStart) {
     let run = request.run.clone();
     let spec = AgentRun::spec(runs.clone(), request);
     let Err(refused) = targets.runs.start_child(spec).await else {

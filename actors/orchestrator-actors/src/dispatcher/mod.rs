@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use actix::fut::{ActorFuture, ActorFutureExt, WrapFuture};
 use actix::{Actor, AsyncContext, Context, Handler, ResponseFuture};
 use forge_actors::AgeClock;
-use orchestrator_core::action::Action;
+use orchestrator_core::action::ReconcileAction;
 use store::StoreError;
 use supervision::{TickHandle, start_tick};
 use tokio::sync::{oneshot, watch};
@@ -30,14 +30,14 @@ use crate::messages::{CollectWorktrees, Tick};
 use crate::ticks::{TickStats, TickTrigger};
 
 pub(crate) use self::actions::DispatchTargets;
-use crate::agent_run::RunServices;
+use crate::agent_run::AgentRunServices;
 
 /// Early ticks follow each other no faster than this.
 const TICK_DEBOUNCE: Duration = Duration::from_millis(20);
 
 /// The actor.
 pub struct Dispatcher {
-    runs: RunServices,
+    runs: AgentRunServices,
     targets: DispatchTargets,
     trigger: TickTrigger,
     stats: watch::Sender<TickStats>,
@@ -69,7 +69,7 @@ struct TickResult {
 
 impl Dispatcher {
     pub(crate) fn new(
-        runs: RunServices,
+        runs: AgentRunServices,
         targets: DispatchTargets,
         stats: watch::Sender<TickStats>,
         ages: AgeClock,
@@ -222,7 +222,7 @@ impl Handler<Tick> for Dispatcher {
     }
 }
 
-async fn decide(runs: &RunServices, number: u64) -> Result<Vec<Action>, StoreError> {
+async fn decide(runs: &AgentRunServices, number: u64) -> Result<Vec<ReconcileAction>, StoreError> {
     let tick = TickContext {
         number,
         active: runs.runs.ids(),
@@ -235,7 +235,7 @@ async fn decide(runs: &RunServices, number: u64) -> Result<Vec<Action>, StoreErr
 }
 
 /// Removes what is too old, and the directories of runs that are removed.
-async fn prune(runs: &RunServices, ages: AgeClock) {
+async fn prune(runs: &AgentRunServices, ages: AgeClock) {
     let removed = runs
         .ledger
         .write(move |txn| ledger::prune(txn, &ages))

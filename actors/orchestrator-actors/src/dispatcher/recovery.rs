@@ -15,7 +15,7 @@ use orchestrator_engine::output::abandon;
 use orchestrator_engine::process::{PreviousRun, ProcessKey, end_previous_run};
 use tokio::sync::Semaphore;
 
-use crate::agent_run::RunServices;
+use crate::agent_run::AgentRunServices;
 use crate::host::log_directory;
 use crate::ledger;
 
@@ -26,7 +26,7 @@ const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Begins to end orphan processes, and to store the ends of their runs. `false` when the store
 /// cannot be read yet.
-pub(super) async fn recover(services: &RunServices) -> bool {
+pub(super) async fn recover(services: &AgentRunServices) -> bool {
     let open = services.ledger.read(|rows| ledger::open_runs(rows));
     let Ok(open) = open.await else {
         return false;
@@ -49,7 +49,7 @@ pub(super) async fn recover(services: &RunServices) -> bool {
     true
 }
 
-async fn settle_and_store(services: &RunServices, run: Run) {
+async fn settle_and_store(services: &AgentRunServices, run: Run) {
     let id = run.id.clone();
     end_vm(services, &run).await;
     let blocking = services.clone();
@@ -73,7 +73,7 @@ async fn settle_and_store(services: &RunServices, run: Run) {
 }
 
 /// Gives the VM of a run back. A host that does not answer ends it itself, by its lease.
-async fn end_vm(services: &RunServices, run: &Run) {
+async fn end_vm(services: &AgentRunServices, run: &Run) {
     let hosts = &services.host.vms;
     let id = run.id.clone();
     let read = services.ledger.read(move |rows| ledger::run_vm(rows, &id));
@@ -95,7 +95,7 @@ async fn end_vm(services: &RunServices, run: &Run) {
 }
 
 /// Ends the processes of a run, by process id and start time, and closes its log.
-fn settle(services: &RunServices, run: &Run) {
+fn settle(services: &AgentRunServices, run: &Run) {
     let key = run.process.as_ref().and_then(|process| {
         Some(ProcessKey {
             pid: i32::try_from(process.pid).ok()?,

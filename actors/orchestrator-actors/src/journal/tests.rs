@@ -80,20 +80,20 @@ fn every_event() -> Vec<JournalEvent> {
 #[test]
 fn z1_every_event_of_the_journal_has_a_name_and_a_log_line() {
     for what in every_event() {
-        let entry = Entry::plain(what, "about");
+        let entry = RecordedEvent::plain(what, "about");
         let (name, _) = entry.name_and_detail();
         assert!(name.contains('.'), "{name}");
         let line = entry.line().expect(name);
         assert!(!line.text.is_empty(), "{name}");
         entry.log();
     }
-    let posted = Entry::plain(JournalEvent::Posted("status.posted"), "");
+    let posted = RecordedEvent::plain(JournalEvent::Posted("status.posted"), "");
     assert_eq!(posted.line(), None, "the outbox worker has written it");
 }
 
 #[test]
 fn y5_a_pull_request_that_is_not_fanned_out_is_a_skipped_fan_out() {
-    let name = |why| Entry::plain(JournalEvent::Ignored(why), "a/b#3").name_and_detail();
+    let name = |why| RecordedEvent::plain(JournalEvent::Ignored(why), "a/b#3").name_and_detail();
     let draft = ("pr.fanout.skipped", "a/b#3 pr_draft".to_owned());
     assert_eq!(name(Ignored::PrDraft), draft);
     let comment = ("webhook.ignored", "a/b#3 no_mention".to_owned());
@@ -103,7 +103,7 @@ fn y5_a_pull_request_that_is_not_fanned_out_is_a_skipped_fan_out() {
 #[test]
 fn contract_a_webhook_dropped_for_want_of_mentions_is_logged_at_debug_only() {
     let why = Ignored::MentionsNotConfigured;
-    let line = Entry::plain(JournalEvent::Ignored(why), "a/b#3").line();
+    let line = RecordedEvent::plain(JournalEvent::Ignored(why), "a/b#3").line();
     let line = line.expect("a line");
     assert_eq!((line.level, line.event), (Level::Debug, "webhook.ignored"));
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use forge_actors::deliveries::{Admission, Arrival, Deliveries};
-use forge_core::{Event, IssueNumber, Login, RepoName, RunId};
+use forge_actors::deliveries::{Arrival, Deliveries, DeliveryAdmission};
+use forge_core::{ForgeEvent, IssueNumber, Login, RepoName, RunId};
 use orchestrator_core::admin::{AcceptedView, RejectedView, WebhookOutcome, WebhookReply};
-use orchestrator_core::health::{Usage, month};
+use orchestrator_core::health::{AgentUsage, month};
 use orchestrator_core::intake::{
-    AgentKey, Decision, Dispatch, EventIdentity, Ignored, IntakeContext, Rejection, decide,
+    AgentKey, Dispatch, EventDecision, EventIdentity, Ignored, IntakeContext, Rejection, decide,
     identity_without_request,
 };
-use orchestrator_core::run::{Run, RunState, Subject};
+use orchestrator_core::run::{AgentRunState, Run, Subject};
 use store::{ReadRows, StoreError};
 
 use super::event_source::EventSource;
@@ -19,7 +19,7 @@ use super::issue_comments::answer_comment;
 use super::pull_heads::{end_others, open_of_pull, take_head};
 use super::rows::{CONFIG_ERRORS, Flag, ISSUE_LOG, OPEN, USAGE, folded};
 use super::txn::LedgerTxn;
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 /// Dispatches of an issue are counted over this time.
 const RATE_PERIOD: u64 = 3600 * 1000;
@@ -69,10 +69,10 @@ pub fn admit(
     if let EventSource::Delivery(delivery) = source {
         let arrival = Arrival::new(&delivery.id, &delivery.body);
         let seen = deliveries.admit(txn.rows, &arrival, txn.now)?;
-        admitted.id_reused = seen == Admission::SameIdOtherBody;
+        admitted.id_reused = seen == DeliveryAdmission::SameIdOtherBody;
         if !seen.is_new() {
             admitted.says(Ignored::Duplicate);
-            txn.journal(Entry::plain(
+            txn.journal(RecordedEvent::plain(
                 JournalEvent::DedupHit("delivery".to_owned()),
                 "",
             ))?;
@@ -81,17 +81,20 @@ pub fn admit(
     }
     let event = source.event();
     match decision(txn, event, own)? {
-        Decision::Ignored(why) => {
+        EventDecision::Ignored(why) => {
             admitted.reply.outcome = WebhookOutcome::Ignored;
             admitted.says(why);
             if let Some(key) = identity_without_request(event) {
                 deliveries.admit_subject(txn.rows, &key, txn.now)?;
             }
             if source.is_delivery() {
-                txn.journal(Entry::plain(JournalEvent::Ignored(why), about(event)))?;
+                txn.journal(RecordedEvent::plain(
+                    JournalEvent::Ignored(why),
+                    about(event),
+                ))?;
             }
         }
-        Decision::Dispatch(dispatch) => {
+        EventDecision::Dispatch(dispatch) => {
             store(txn, deliveries, *dispatch, source, &mut admitted)?;
         }
     }
@@ -107,12 +110,12 @@ impl IntakeResult {
 }
 
 /// What an event is about, for the journal.
-fn about(event: &Event) -> String {
+fn about(event: &ForgeEvent) -> String {
     let repository = event.repository().map(ToString::to_string);
     let repository = repository.unwrap_or_default();
     match event {
-        Event::PullRequest(pull) => format!("{repository}#{}", pull.number),
-        Event::IssueComment(comment) => {
+        ForgeEvent::PullRequest(pull) => format!("{repository}#{}", pull.number),
+        ForgeEvent::IssueComment(comment) => {
             format!(
                 "{repository}#{} comment {}",
                 comment.issue.number, comment.comment.id
@@ -127,9 +130,9 @@ fn about(event: &Event) -> String {
 /// Asks the pure decision, with everything it wants to know read from this transaction.
 fn decision(
     txn: &mut LedgerTxn<'_, '_>,
-    event: &Event,
+    event: &ForgeEvent,
     own: &BTreeSet<Login>,
-) -> Result<Decision, StoreError> {
+) -> Result<EventDecision, StoreError> {
     let quarantined = {
         let after = txn.config.quarantine_after;
         let rows = txn.rows.range(&CONFIG_ERRORS, .., usize::MAX)?;
@@ -137,7 +140,7 @@ fn decision(
         over.filter_map(|((project, agent), _)| Some((project.parse().ok()?, agent.parse().ok()?)))
             .collect()
     };
-    let usage: Vec<(AgentKey, Usage)> = {
+    let usage: Vec<(AgentKey, AgentUsage)> = {
         let rows = txn.rows.below(&USAGE, &month(txn.now), None, usize::MAX)?;
         let read =
             |((_, project, agent), row): ((String, String, String), super::rows::UsageRow)| {
@@ -156,7 +159,7 @@ fn decision(
             usage
                 .iter()
                 .find(|(of, _)| of == key)
-                .map_or_else(Usage::default, |(_, u)| *u)
+                .map_or_else(AgentUsage::default, |(_, u)| *u)
         },
         recent: &|_, _| recent,
         queued,
@@ -166,8 +169,8 @@ fn decision(
 }
 
 /// Dispatches of the event's issue within the last hour.
-fn recent_of(txn: &mut LedgerTxn<'_, '_>, event: &Event) -> Result<u32, StoreError> {
-    let Event::IssueComment(comment) = event else {
+fn recent_of(txn: &mut LedgerTxn<'_, '_>, event: &ForgeEvent) -> Result<u32, StoreError> {
+    let ForgeEvent::IssueComment(comment) = event else {
         return Ok(0);
     };
     // The command line has no such limit, and all of it shares one number.
@@ -204,7 +207,7 @@ fn store(
     {
         admitted.says(Ignored::Duplicate);
         if source.is_delivery() {
-            txn.journal(Entry::plain(
+            txn.journal(RecordedEvent::plain(
                 JournalEvent::DedupHit(identity.key.clone()),
                 "",
             ))?;
@@ -227,7 +230,7 @@ fn store(
             detail: rejection.reason.detail().to_owned(),
         });
         refuse(txn, &rejection, place.as_deref())?;
-        if let Event::IssueComment(comment) = source.event() {
+        if let ForgeEvent::IssueComment(comment) = source.event() {
             answer_comment(txn, comment, &rejection)?;
         }
     }
@@ -236,7 +239,7 @@ fn store(
         && let Some(ends) = about
     {
         let number = ends.number.get();
-        txn.journal(Entry::pull(
+        txn.journal(RecordedEvent::pull(
             &ends.repository,
             number,
             JournalEvent::FanOut { runs: queued },
@@ -285,7 +288,7 @@ fn accept(
     run: &Run,
     admitted: &mut IntakeResult,
 ) -> Result<(), StoreError> {
-    debug_assert_eq!(run.state, RunState::Queued);
+    debug_assert_eq!(run.state, AgentRunState::Queued);
     txn.put(run)?;
     txn.start_status(run)?;
     if run.check_author {
@@ -303,7 +306,7 @@ fn accept(
         project: run.project.to_string(),
         agent: run.agent.to_string(),
     });
-    txn.journal(Entry::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
+    txn.journal(RecordedEvent::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
 }
 
 /// Records a refusal; `place` is the pull request whose fan-out it is part of.
@@ -325,8 +328,8 @@ fn refuse(
         None => (JournalEvent::Rejected(reason), rejection.agent.clone()),
     };
     let entry = match &rejection.run {
-        Some(run) => Entry::new(run, what).about(about),
-        None => Entry::plain(what, about),
+        Some(run) => RecordedEvent::new(run, what).about(about),
+        None => RecordedEvent::plain(what, about),
     };
     txn.journal(entry)
 }

@@ -1,6 +1,6 @@
 //! How an event reached the ledger.
 
-use forge_core::{Delivery, Event};
+use forge_core::{Delivery, ForgeEvent};
 use orchestrator_core::Millis;
 
 /// How an event reached the orchestrator.
@@ -11,14 +11,14 @@ pub enum EventSource<'a> {
     /// By asking the forge.
     Found {
         /// As a webhook would have delivered it.
-        event: &'a Event,
+        event: &'a ForgeEvent,
         /// When the forge was asked.
         asked_at: Millis,
     },
 }
 
 impl EventSource<'_> {
-    pub(super) fn event(&self) -> &Event {
+    pub(super) fn event(&self) -> &ForgeEvent {
         match self {
             Self::Delivery(delivery) => &delivery.event,
             Self::Found { event, .. } => event,

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use forge_actors::deliveries::{Bounds, Deliveries};
+use forge_actors::deliveries::{Deliveries, DeliveryRetention};
 use orchestrator_core::Millis;
 use orchestrator_core::config::Config;
 use parking_lot::Mutex;
@@ -12,11 +12,11 @@ use tokio::sync::watch;
 
 use super::open_runs::OpenRunCache;
 use super::txn::LedgerTxn;
-use crate::journal::Entry;
+use crate::journal::RecordedEvent;
 use crate::live_config::LiveConfig;
 
 /// The clock: milliseconds since the Unix epoch.
-pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+pub type WallClock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// Snapshots of the durable state, and transactions under the configuration in force; clones are
 /// the same.
@@ -25,7 +25,7 @@ pub struct Ledger {
     store: Store,
     deliveries: Deliveries,
     config: LiveConfig,
-    clock: Clock,
+    clock: WallClock,
     /// The open runs as they were read last.
     open_runs: Arc<Mutex<OpenRunCache>>,
     /// Counts transactions that wrote into the journal.
@@ -37,9 +37,9 @@ impl Ledger {
     ///
     /// # Errors
     /// The store's.
-    pub fn open(store: Store, config: LiveConfig, clock: Clock) -> Result<Self, StoreError> {
+    pub fn open(store: Store, config: LiveConfig, clock: WallClock) -> Result<Self, StoreError> {
         Ok(Self {
-            deliveries: Deliveries::open(&store, Bounds::default())?,
+            deliveries: Deliveries::open(&store, DeliveryRetention::default())?,
             store,
             config,
             clock,
@@ -132,7 +132,10 @@ impl Ledger {
     fn transaction<T, F>(
         &self,
         work: F,
-    ) -> impl FnOnce(&mut WriteTxn<'_>) -> Result<(T, Vec<Entry>), StoreError> + Send + 'static + use<T, F>
+    ) -> impl FnOnce(&mut WriteTxn<'_>) -> Result<(T, Vec<RecordedEvent>), StoreError>
+    + Send
+    + 'static
+    + use<T, F>
     where
         F: FnOnce(&mut LedgerTxn<'_, '_>) -> Result<T, StoreError> + Send + 'static,
     {
@@ -145,8 +148,8 @@ impl Ledger {
     }
 
     /// Logs entries that are durable, and notifies the followers of the journal.
-    fn publish(&self, entries: &[Entry]) {
-        entries.iter().for_each(Entry::log);
+    fn publish(&self, entries: &[RecordedEvent]) {
+        entries.iter().for_each(RecordedEvent::log);
         if !entries.is_empty() {
             self.journal_changes.send_modify(|count| *count += 1);
         }

@@ -7,7 +7,7 @@ use store::{ReadRows, StoreError};
 
 use super::rows::{BREAKERS, BreakerRow, CONFIG_ERRORS, Count, USAGE, UsageRow};
 use super::txn::LedgerTxn;
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 /// Adds to what the agent of a run has used this month.
 pub(super) fn count_usage(
@@ -31,7 +31,7 @@ pub(super) fn count_usage(
     txn.rows.put(&USAGE, &key, &UsageRow(usage))?;
     if before == BudgetState::Fine && agent.budget.state(usage) != BudgetState::Fine {
         let about = format!("{} runs, {} cents", usage.runs, usage.cents);
-        txn.journal(Entry::new(run, JournalEvent::BudgetNear).about(about))?;
+        txn.journal(RecordedEvent::new(run, JournalEvent::BudgetNear).about(about))?;
     }
     Ok(())
 }
@@ -72,7 +72,10 @@ pub(super) fn start_trial(txn: &mut LedgerTxn<'_, '_>, run: &Run) -> Result<(), 
     if after != breaker {
         txn.rows.put(&BREAKERS, &provider, &BreakerRow(after))?;
         let state = after.as_str();
-        txn.journal(Entry::new(run, JournalEvent::Breaker { provider, state }))?;
+        txn.journal(RecordedEvent::new(
+            run,
+            JournalEvent::Breaker { provider, state },
+        ))?;
     }
     Ok(())
 }
@@ -97,7 +100,10 @@ pub(super) fn update_health(
         }
         if after.as_str() != before.as_str() {
             let state = after.as_str();
-            txn.journal(Entry::new(run, JournalEvent::Breaker { provider, state }))?;
+            txn.journal(RecordedEvent::new(
+                run,
+                JournalEvent::Breaker { provider, state },
+            ))?;
         }
     }
     if matches!(class, ExitClass::Cancelled | ExitClass::OrchestratorRestart) {
@@ -116,7 +122,9 @@ pub(super) fn update_health(
     }
     txn.rows.put(&CONFIG_ERRORS, &key, &Count(after))?;
     if after == txn.config.quarantine_after {
-        txn.journal(Entry::new(run, JournalEvent::Quarantined).about(format!("{after} in a row")))?;
+        txn.journal(
+            RecordedEvent::new(run, JournalEvent::Quarantined).about(format!("{after} in a row")),
+        )?;
     }
     Ok(())
 }

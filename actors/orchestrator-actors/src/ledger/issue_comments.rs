@@ -7,7 +7,7 @@ use forge_actors::outbox::{self, NewComment};
 use forge_core::{IssueCommentEvent, IssueNumber, Marker, RepoName};
 use orchestrator_core::config::OnRestart;
 use orchestrator_core::intake::Rejection;
-use orchestrator_core::run::{Reason, Run, Trigger};
+use orchestrator_core::run::{Reason, Run, RunTrigger};
 use store::StoreError;
 
 use super::ids::new_run_id;
@@ -38,7 +38,7 @@ pub(super) fn answer_run(
     run: &Run,
     reason: Reason,
 ) -> Result<(), StoreError> {
-    let Some(issue) = run.issue().filter(|_| run.trigger == Trigger::Mention) else {
+    let Some(issue) = run.issue().filter(|_| run.trigger == RunTrigger::Mention) else {
         return Ok(());
     };
     let marker = Marker {

@@ -28,7 +28,7 @@ mod views;
 
 pub use admit::{IntakeResult, admit};
 pub use event_source::EventSource;
-pub use handle::{Clock, Ledger};
+pub use handle::{Ledger, WallClock};
 pub(crate) use ids::new_run_id;
 pub use open_runs::{OpenRunCache, open_runs};
 pub use planning::{calendar, try_route};
@@ -40,8 +40,8 @@ pub(crate) use records::{age_clock, newest_run, prune};
 pub use rows::RunVm;
 pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
 pub use transitions::{
-    RunEnd, RunPlace, StartRequest, add_run, cancel, checked, close_status, end, lost, reject,
-    retry, return_to_queue, run_vm, running, start_failure, start_run,
+    RunEnd, RunPlace, RunStart, add_run, cancel, checked, close_status, end, lost, reject, retry,
+    return_to_queue, run_vm, running, start_failure, start_run,
 };
 pub use txn::LedgerTxn;
 pub(crate) use txn::OWN_ACCOUNT;

@@ -9,7 +9,7 @@
 use std::ops::ControlFlow;
 
 use forge_core::RunId;
-use orchestrator_core::action::Action;
+use orchestrator_core::action::ReconcileAction;
 use orchestrator_core::run::{Hold, Run};
 use store::{ReadRows, StoreError};
 
@@ -58,11 +58,11 @@ impl OpenRunCache {
     }
 
     /// Keeps why runs wait, so that the next tick decides on changes only.
-    pub(super) fn remember_holds(&mut self, actions: &[Action]) {
+    pub(super) fn remember_holds(&mut self, actions: &[ReconcileAction]) {
         for action in actions {
             match action {
-                Action::Hold { run, hold } => self.set_hold(run, Some(*hold)),
-                Action::Start { run } => self.set_hold(run, None),
+                ReconcileAction::Hold { run, hold } => self.set_hold(run, Some(*hold)),
+                ReconcileAction::Start { run } => self.set_hold(run, None),
                 _ => {}
             }
         }

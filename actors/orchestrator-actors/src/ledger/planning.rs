@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::{Comment, CommentAction, Event, Issue, IssueCommentEvent, Login, Repository};
+use forge_core::{Comment, CommentAction, ForgeEvent, Issue, IssueCommentEvent, Login, Repository};
 use orchestrator_core::Millis;
 use orchestrator_core::admin::{
     CalendarView, RejectedView, RouteAnswer, RouteQuestion, RouteView, ScheduleView,
 };
 use orchestrator_core::config::{AgentSpec, Config, Project};
-use orchestrator_core::health::Usage;
-use orchestrator_core::intake::{Decision, IntakeContext, NewRun, decide};
+use orchestrator_core::health::AgentUsage;
+use orchestrator_core::intake::{EventDecision, IntakeContext, NewRun, decide};
 use store::{ReadRows, StoreError};
 
 use super::ids::new_run_id;
@@ -76,7 +76,7 @@ pub fn try_route(
         own_logins: &own,
         now,
         quarantined: &quarantined,
-        usage: &|key| usage.get(key).copied().unwrap_or_else(Usage::default),
+        usage: &|key| usage.get(key).copied().unwrap_or_else(AgentUsage::default),
         recent: &|_, _| 0,
         queued,
         new_id: &new_run_id,
@@ -91,11 +91,11 @@ pub fn try_route(
         rejected: Vec::new(),
     };
     match decide(&event, &context) {
-        Decision::Ignored(why) => {
+        EventDecision::Ignored(why) => {
             answer.ignored = Some(why.to_string());
             answer.detail = Some(why.detail().to_owned());
         }
-        Decision::Dispatch(dispatch) => {
+        EventDecision::Dispatch(dispatch) => {
             for new in &dispatch.runs {
                 answer.runs.push(route(rows, config, new, now)?);
             }
@@ -114,10 +114,14 @@ pub fn try_route(
 }
 
 /// The text as an event.
-fn comment(project: &Project, question: &RouteQuestion, author: Option<Login>) -> Option<Event> {
+fn comment(
+    project: &Project,
+    question: &RouteQuestion,
+    author: Option<Login>,
+) -> Option<ForgeEvent> {
     let by_hand = author.is_none();
     let author = author.or_else(|| "operator".parse().ok())?;
-    Some(Event::IssueComment(Box::new(IssueCommentEvent {
+    Some(ForgeEvent::IssueComment(Box::new(IssueCommentEvent {
         action: CommentAction::Created,
         comment: Comment {
             id: 0_u64.try_into().ok()?,

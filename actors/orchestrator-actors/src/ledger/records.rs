@@ -18,7 +18,7 @@ use super::rows::{
     PAUSED, PULL_HEADS, RUNS, SCHEDULES, WORKTREES, folded,
 };
 use super::txn::LedgerTxn;
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 /// Most rows removed at a time.
 const MAX_PRUNED: usize = 200;
@@ -57,7 +57,10 @@ pub fn set_paused(
     } else {
         txn.rows.delete(&PAUSED, &key)?;
     }
-    txn.journal(Entry::plain(JournalEvent::ProjectPaused(paused), key))?;
+    txn.journal(RecordedEvent::plain(
+        JournalEvent::ProjectPaused(paused),
+        key,
+    ))?;
     Ok(true)
 }
 
@@ -69,7 +72,7 @@ pub fn clear_config_errors(txn: &mut LedgerTxn<'_, '_>) -> Result<(), StoreError
     for (key, _) in txn.rows.range(&CONFIG_ERRORS, .., usize::MAX)? {
         txn.rows.delete(&CONFIG_ERRORS, &key)?;
     }
-    txn.journal(Entry::plain(JournalEvent::Reloaded, ""))
+    txn.journal(RecordedEvent::plain(JournalEvent::Reloaded, ""))
 }
 
 /// How far a project's comments were read.
@@ -142,7 +145,7 @@ pub fn forget_worktree(
         worktree.present = false;
     }
     txn.put(&run)?;
-    txn.journal(Entry::new(
+    txn.journal(RecordedEvent::new(
         &run,
         JournalEvent::WorktreeRemoved(path.to_owned()),
     ))
@@ -206,7 +209,7 @@ pub(crate) fn prune(
         txn.rows.delete(&CONTEXTS, &id)?;
         ids.push(run.id);
     }
-    let bound = |max_rows| store::Retention {
+    let bound = |max_rows| store::TableRetention {
         max_rows: Some(max_rows),
         max_age: Some(Duration::from_millis(age)),
     };

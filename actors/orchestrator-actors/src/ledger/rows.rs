@@ -3,7 +3,7 @@
 use forge_actors::StoredTime;
 use forge_core::{CommitSha, RepoName};
 use orchestrator_core::Millis;
-use orchestrator_core::health::{Breaker, Usage};
+use orchestrator_core::health::{AgentUsage, Breaker};
 use orchestrator_core::reconcile::ScheduleMark;
 use orchestrator_core::run::{Run, RunContext, StatusKey};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ row! {
 }
 row! {
     /// What an agent used in a month.
-    UsageRow(Usage), 1
+    UsageRow(AgentUsage), 1
 }
 row! {
     /// A provider's circuit.

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use forge_core::{CommitSha, Login, ProjectId, RepoName, RunId};
 use orchestrator_core::Millis;
-use orchestrator_core::action::Action;
+use orchestrator_core::action::ReconcileAction;
 use orchestrator_core::config::Config;
-use orchestrator_core::health::{Breaker, Usage, month};
+use orchestrator_core::health::{AgentUsage, Breaker, month};
 use orchestrator_core::intake::AgentKey;
 use orchestrator_core::obligation::Obligation;
-use orchestrator_core::reconcile::{ScheduleMark, Snapshot, reconcile};
-use orchestrator_core::run::{Run, RunState, Subject};
+use orchestrator_core::reconcile::{ReconcileSnapshot, ScheduleMark, reconcile};
+use orchestrator_core::run::{AgentRunState, Run, Subject};
 use store::{ReadRows, StoreError};
 
 use super::open_runs::OpenRunCache;
@@ -57,7 +57,7 @@ pub fn decide_tick(
     config: &Config,
     tick: &TickContext,
     now: Millis,
-) -> Result<Vec<Action>, StoreError> {
+) -> Result<Vec<ReconcileAction>, StoreError> {
     let open = open_runs.refresh(rows)?;
     let obligations = owed(rows)?;
     let heads = if tick.number > 0 {
@@ -66,7 +66,7 @@ pub fn decide_tick(
         Vec::new()
     };
     let quarantined = quarantined(rows, config)?;
-    let snapshot = Snapshot {
+    let snapshot = ReconcileSnapshot {
         config,
         tick: tick.number,
         open,
@@ -89,12 +89,12 @@ pub(super) fn counts(open: &[Run]) -> QueueCounts {
     let mut counts = QueueCounts::default();
     for run in open {
         match run.state {
-            RunState::Queued => {
+            AgentRunState::Queued => {
                 counts.queued += 1;
                 let oldest = counts.oldest.unwrap_or(Millis::MAX);
                 counts.oldest = Some(oldest.min(run.queued_at));
             }
-            RunState::Starting => counts.starting += 1,
+            AgentRunState::Starting => counts.starting += 1,
             _ => counts.running += 1,
         }
     }
@@ -164,7 +164,7 @@ pub fn breakers(rows: &mut impl ReadRows) -> Result<BTreeMap<String, Breaker>, S
 pub(super) fn usage(
     rows: &mut impl ReadRows,
     now: Millis,
-) -> Result<BTreeMap<AgentKey, Usage>, StoreError> {
+) -> Result<BTreeMap<AgentKey, AgentUsage>, StoreError> {
     let found = rows.below(&USAGE, &month(now), None, usize::MAX)?;
     let read = found
         .into_iter()
@@ -209,7 +209,7 @@ pub fn forge_question(
 ) -> Result<Option<ForgeQuestion>, StoreError> {
     let id = id.to_string();
     let run = rows.get(&RUNS, &id)?.map(|RunRow(run)| run);
-    let Some(run) = run.filter(|run| run.check_author && run.state == RunState::Queued) else {
+    let Some(run) = run.filter(|run| run.check_author && run.state == AgentRunState::Queued) else {
         return Ok(None);
     };
     if let Subject::PullRequest { sha, .. } = run.subject {

@@ -5,8 +5,8 @@ use forge_core::{Marker, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::config::OnRestart;
 use orchestrator_core::run::{
-    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunState, Terminal, Trigger,
-    WorktreeRecord,
+    AgentRunState, ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunTrigger,
+    Terminal, WorktreeRecord,
 };
 use orchestrator_core::verdict::Verdict;
 use store::{JsonRow, ReadRows, StoreError};
@@ -16,11 +16,11 @@ use super::ids::new_run_id;
 use super::issue_comments::{answer_run, restart_note};
 use super::rows::{At, CONTEXTS, ContextRow, Flag, RunVm, STARTED, VMS, WORKTREES};
 use super::txn::LedgerTxn;
-use crate::journal::{Entry, JournalEvent};
+use crate::journal::{JournalEvent, RecordedEvent};
 
 /// A run that was begun, with everything its actor needs.
 #[derive(Debug, Clone)]
-pub struct StartRequest {
+pub struct RunStart {
     /// The run, in state `starting`.
     pub run: Run,
     /// The context of its prompt.
@@ -82,14 +82,14 @@ pub struct RunEnd {
 ///
 /// # Errors
 /// The store's.
-pub fn start_run(
-    txn: &mut LedgerTxn<'_, '_>,
-    id: &RunId,
-) -> Result<Option<StartRequest>, StoreError> {
-    let Some(mut run) = txn.run(id)?.filter(|run| run.state == RunState::Queued) else {
+pub fn start_run(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<Option<RunStart>, StoreError> {
+    let Some(mut run) = txn
+        .run(id)?
+        .filter(|run| run.state == AgentRunState::Queued)
+    else {
         return Ok(None);
     };
-    run.state = RunState::Starting;
+    run.state = AgentRunState::Starting;
     txn.put(&run)?;
     let project = run.project.to_string();
     txn.rows.put(&STARTED, &project, &At(txn.now))?;
@@ -99,7 +99,7 @@ pub fn start_run(
     let context = context
         .map(|ContextRow(context)| context)
         .unwrap_or_default();
-    Ok(Some(StartRequest { run, context }))
+    Ok(Some(RunStart { run, context }))
 }
 
 /// The process of a run exists. `false` when the run was ended meanwhile: the process must be
@@ -114,15 +114,18 @@ pub fn running(
     worktree: Option<WorktreeRecord>,
     provider: Option<String>,
 ) -> Result<bool, StoreError> {
-    let Some(mut run) = txn.run(id)?.filter(|run| run.state == RunState::Starting) else {
+    let Some(mut run) = txn
+        .run(id)?
+        .filter(|run| run.state == AgentRunState::Starting)
+    else {
         return Ok(false);
     };
-    run.state = RunState::Running;
+    run.state = AgentRunState::Running;
     run.started_at = Some(txn.now);
     if worktree.is_some() {
         txn.rows.put(&WORKTREES, &id.to_string(), &Flag(()))?;
     }
-    let mut spawned = Entry::new(&run, JournalEvent::Spawned { pid: 0 });
+    let mut spawned = RecordedEvent::new(&run, JournalEvent::Spawned { pid: 0 });
     run.process = Some(match place {
         RunPlace::Process(process) => {
             spawned.event = JournalEvent::Spawned { pid: process.pid };
@@ -158,7 +161,7 @@ pub fn return_to_queue(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<bool, 
     uncount_run(txn, &run)?;
     // Gives a trial of its provider back.
     update_health(txn, &run, ExitClass::Cancelled)?;
-    run.state = RunState::Queued;
+    run.state = AgentRunState::Queued;
     run.started_at = None;
     run.process = None;
     run.worktree = None;
@@ -186,11 +189,11 @@ pub fn end(txn: &mut LedgerTxn<'_, '_>, id: &RunId, end: RunEnd) -> Result<bool,
     let cut = matches!(end.report.terminal, Terminal::WallClock | Terminal::Stalled);
     let cost = end.report.cost_cents;
     run.state = match (run.ending, class) {
-        (Some(_), ExitClass::Cancelled) => RunState::Cancelled,
-        _ => RunState::Exited,
+        (Some(_), ExitClass::Cancelled) => AgentRunState::Cancelled,
+        _ => AgentRunState::Exited,
     };
     run.reason = match (run.state, class) {
-        (RunState::Cancelled, _) => run.ending,
+        (AgentRunState::Cancelled, _) => run.ending,
         (_, ExitClass::OrchestratorRestart) => Some(Reason::OrchestratorRestart),
         _ if end.report.terminal == Terminal::NotStarted => Some(Reason::StartFailed),
         _ => None,
@@ -209,10 +212,10 @@ pub fn end(txn: &mut LedgerTxn<'_, '_>, id: &RunId, end: RunEnd) -> Result<bool,
         post_comment(txn, &run, &text)?;
     }
     if cut {
-        txn.journal(Entry::new(&run, JournalEvent::WallClockKilled).about(class.as_str()))?;
+        txn.journal(RecordedEvent::new(&run, JournalEvent::WallClockKilled).about(class.as_str()))?;
     }
     let why = run.reason.map(|reason| reason.to_string());
-    let exited = Entry::new(&run, JournalEvent::Exited { class, wall_ms });
+    let exited = RecordedEvent::new(&run, JournalEvent::Exited { class, wall_ms });
     txn.journal(exited.about(why.unwrap_or_default()))?;
     let per_run = agent.map_or(0, |agent| agent.budget.cents_per_run);
     count_usage(txn, &run, 0, cost.unwrap_or(per_run))?;
@@ -271,16 +274,19 @@ pub fn start_failure(detail: &str, now: Millis) -> RunEnd {
 /// # Errors
 /// The store's.
 pub fn reject(txn: &mut LedgerTxn<'_, '_>, id: &RunId, reason: Reason) -> Result<(), StoreError> {
-    let Some(mut run) = txn.run(id)?.filter(|run| run.state == RunState::Queued) else {
+    let Some(mut run) = txn
+        .run(id)?
+        .filter(|run| run.state == AgentRunState::Queued)
+    else {
         return Ok(());
     };
-    run.state = RunState::Rejected;
+    run.state = AgentRunState::Rejected;
     run.reason = Some(reason);
     run.ended_at = Some(txn.now);
     txn.put(&run)?;
     txn.update_status(&run, None, false)?;
     answer_run(txn, &run, reason)?;
-    txn.journal(Entry::new(&run, JournalEvent::Rejected(reason)))
+    txn.journal(RecordedEvent::new(&run, JournalEvent::Rejected(reason)))
 }
 
 /// Stores the forge's answer about a waiting run: nothing prevents its start, or this reason does.
@@ -295,7 +301,10 @@ pub fn checked(
     if let Some(reason) = against {
         return reject(txn, id, reason);
     }
-    let Some(mut run) = txn.run(id)?.filter(|run| run.state == RunState::Queued) else {
+    let Some(mut run) = txn
+        .run(id)?
+        .filter(|run| run.state == AgentRunState::Queued)
+    else {
         return Ok(());
     };
     run.check_author = false;
@@ -313,12 +322,12 @@ pub(super) fn end_early(
         txn.put(&run)?;
         return Ok(true);
     }
-    run.state = RunState::Cancelled;
+    run.state = AgentRunState::Cancelled;
     run.reason = Some(reason);
     run.ended_at = Some(txn.now);
     txn.put(&run)?;
     txn.update_status(&run, None, false)?;
-    txn.journal(Entry::new(&run, JournalEvent::Ended(reason)))?;
+    txn.journal(RecordedEvent::new(&run, JournalEvent::Ended(reason)))?;
     Ok(false)
 }
 
@@ -380,12 +389,12 @@ pub fn add_run(
         txn.put_context(run, context)?;
     }
     txn.start_status(run)?;
-    txn.journal(Entry::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
+    txn.journal(RecordedEvent::new(run, JournalEvent::Queued).about(run.trigger.as_str()))
 }
 
 fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<(), StoreError> {
     // At issue 0, which is the command line's usually, the outbox says that nothing can be posted.
-    let is_asked = matches!(run.trigger, Trigger::Mention | Trigger::Cli);
+    let is_asked = matches!(run.trigger, RunTrigger::Mention | RunTrigger::Cli);
     let issue = run.issue().filter(|_| is_asked);
     let Some(issue) = issue.filter(|_| txn.config.forge.is_some()) else {
         return Ok(());
@@ -403,7 +412,7 @@ fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<()
     };
     if outbox::comment(txn.rows, &comment, txn.now)? == CommentAdmission::NoIssue {
         let about = format!("{}#{issue}", run.repository);
-        txn.journal(Entry::new(run, JournalEvent::NoIssueToPostAt).about(about))?;
+        txn.journal(RecordedEvent::new(run, JournalEvent::NoIssueToPostAt).about(about))?;
     }
     Ok(())
 }

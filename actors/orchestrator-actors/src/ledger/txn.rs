@@ -15,7 +15,7 @@ use super::rows::{
     CONTEXTS, ContextRow, Flag, HEADS, HeadRow, JOURNAL, JournalRow, MAX_JOURNAL, OPEN, OWED,
     OpenRow, OwedRow, PULL_RUNS, RUNS, RunRow, folded,
 };
-use crate::journal::{Entry, JournalEvent, status_text};
+use crate::journal::{JournalEvent, RecordedEvent, status_text};
 use orchestrator_core::run::RunContext;
 
 /// The name by which the orchestrator's own forge token is known to the outbox worker.
@@ -26,7 +26,7 @@ pub struct LedgerTxn<'t, 'db> {
     pub(super) rows: &'t mut WriteTxn<'db>,
     pub(super) config: &'t Config,
     pub(super) now: Millis,
-    entries: Vec<Entry>,
+    entries: Vec<RecordedEvent>,
 }
 
 impl<'t, 'db> LedgerTxn<'t, 'db> {
@@ -41,7 +41,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
     }
 
     /// The entries to log once the transaction is durable.
-    pub fn entries(self) -> Vec<Entry> {
+    pub fn entries(self) -> Vec<RecordedEvent> {
         self.entries
     }
 
@@ -49,7 +49,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
     ///
     /// # Errors
     /// The store's.
-    pub fn journal(&mut self, entry: Entry) -> Result<(), StoreError> {
+    pub fn journal(&mut self, entry: RecordedEvent) -> Result<(), StoreError> {
         let next = self.rows.last(&JOURNAL)?.map_or(1, |(seq, _)| seq + 1);
         let (event, detail) = entry.name_and_detail();
         let row = JournalRow {
@@ -140,7 +140,9 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
         if state == CommitState::Pending {
             return self.rows.put(&OWED, &run.id.to_string(), &OwedRow(key));
         }
-        self.journal(Entry::new(run, JournalEvent::StatusDecided(state)).about(status_text(&key)))
+        self.journal(
+            RecordedEvent::new(run, JournalEvent::StatusDecided(state)).about(status_text(&key)),
+        )
     }
 
     /// Says how the run's commit stands now.
@@ -165,7 +167,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
         if state.is_terminal() {
             self.rows.delete(&OWED, &run.id.to_string())?;
             self.changed_head(run)?;
-            let entry = Entry::new(run, JournalEvent::StatusDecided(state));
+            let entry = RecordedEvent::new(run, JournalEvent::StatusDecided(state));
             self.journal(entry.about(status_text(&key)))?;
         }
         Ok(())
@@ -184,7 +186,7 @@ impl<'t, 'db> LedgerTxn<'t, 'db> {
         let (repo, sha) = (&key.repository, &key.sha);
         outbox::update_status(self.rows, repo, sha, id, &owed.status(None), self.now)?;
         self.rows.delete(&OWED, &id.to_string())?;
-        let entry = Entry::plain(
+        let entry = RecordedEvent::plain(
             JournalEvent::StatusDecided(CommitState::Error),
             status_text(&key),
         );

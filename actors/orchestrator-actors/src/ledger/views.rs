@@ -14,7 +14,7 @@ use orchestrator_core::admin::{
 };
 use orchestrator_core::config::{Config, routes};
 use orchestrator_core::intake::AgentKey;
-use orchestrator_core::run::{Run, RunState, Subject, Terminal};
+use orchestrator_core::run::{AgentRunState, Run, Subject, Terminal};
 use store::{ReadRows, StoreError};
 
 use super::open_runs::OpenRunCache;
@@ -35,7 +35,7 @@ pub struct RunQuery {
     /// Of this agent.
     pub agent: Option<String>,
     /// In this state.
-    pub state: Option<RunState>,
+    pub state: Option<AgentRunState>,
     /// At most so many.
     pub limit: usize,
     /// Older than this run.
@@ -211,7 +211,7 @@ pub fn agents(
 fn last_runs(rows: &mut impl ReadRows) -> Result<BTreeMap<(String, String), Run>, StoreError> {
     let mut last = BTreeMap::new();
     for (_, RunRow(run)) in rows.range_back(&RUNS, .., 2_000)? {
-        if run.state == RunState::Exited {
+        if run.state == AgentRunState::Exited {
             let key = (run.home.to_string(), run.agent.to_string());
             last.entry(key).or_insert(run);
         }

@@ -6,12 +6,16 @@ use orchestrator_engine::process::StopCause;
 
 use super::{OperatorApi, Reply, no_run};
 use crate::ledger;
-use crate::messages::{CancelRun, OperatorError, PauseProject, RetryRun};
+use crate::messages::{CancelAgentRun, OperatorError, PauseProject, RetryRun};
 
-impl Handler<CancelRun> for OperatorApi {
+impl Handler<CancelAgentRun> for OperatorApi {
     type Result = Reply<CancelReply>;
 
-    fn handle(&mut self, CancelRun(id): CancelRun, _: &mut Context<Self>) -> Self::Result {
+    fn handle(
+        &mut self,
+        CancelAgentRun(id): CancelAgentRun,
+        _: &mut Context<Self>,
+    ) -> Self::Result {
         let api = self.clone();
         let wanted = id.clone();
         Box::pin(async move {

@@ -45,7 +45,7 @@ fn prompt_view(ledger: &Ledger, request: &GetPrompt) -> Result<PromptView, Opera
         own_logins: &own,
         now: ledger.now(),
         quarantined: &quarantined,
-        usage: &|_| orchestrator_core::health::Usage::default(),
+        usage: &|_| orchestrator_core::health::AgentUsage::default(),
         recent: &|_, _| 0,
         queued: 0,
         new_id: &ledger::new_run_id,

@@ -1,7 +1,7 @@
 //! The operator's API: every question and command of the admin bridge.
 //!
 //! ```text
-//! admin bridge --Get…, CancelRun, …--> OperatorApi ──snapshot or transaction──▶ store
+//! admin bridge --Get…, CancelAgentRun, …--> OperatorApi ──snapshot or transaction──▶ store
 //!                                         └──TickTrigger, Tick──▶ Dispatcher
 //! ```
 
@@ -17,7 +17,7 @@ use config_core::Environment;
 use forge_core::RunId;
 use orchestrator_core::Millis;
 use orchestrator_core::admin::{AgentList, JournalPage, RunList, RunView, StatusView};
-use orchestrator_core::run::{Hold, RunState};
+use orchestrator_core::run::{AgentRunState, Hold};
 use supervision::ChildRef;
 use tokio::sync::watch;
 
@@ -106,7 +106,7 @@ impl Handler<GetRuns> for OperatorApi {
 
 /// Why a queued run waits, as the last tick decided.
 fn add_hold(open_runs: &OpenRunCache, view: &mut RunView) {
-    if view.state == RunState::Queued.as_str() {
+    if view.state == AgentRunState::Queued.as_str() {
         let hold = open_runs.hold_of(&view.id).unwrap_or(Hold::NextTick);
         view.hold = Some(hold.to_string());
     }

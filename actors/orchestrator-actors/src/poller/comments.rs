@@ -10,8 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::mention::{self, Limits};
-use forge_core::{Comment, CommentAction, CommentId, Event, Issue, IssueCommentEvent, IssueState};
+use forge_core::mention::{self, ScanLimits};
+use forge_core::{
+    Comment, CommentAction, CommentId, ForgeEvent, Issue, IssueCommentEvent, IssueState,
+};
 use http_clients::forge::ForgeComment;
 use jiff::Timestamp;
 use orchestrator_core::Millis;
@@ -76,9 +78,9 @@ impl ProjectPoll<'_> {
         project: &Project,
         comments: Vec<ForgeComment>,
     ) -> Result<(), PollError> {
-        let one = Limits {
+        let one = ScanLimits {
             mentions: 1,
-            ..Limits::default()
+            ..ScanLimits::default()
         };
         let asks = |comment: &ForgeComment| !mention::scan(&comment.body, one).found.is_empty();
         let (asking, silent): (Vec<_>, Vec<_>) = comments.into_iter().partition(asks);
@@ -165,8 +167,8 @@ fn millis_of(time: Timestamp) -> Millis {
 }
 
 /// The event that a webhook would have delivered. `None`: the author's account is gone.
-fn comment_event(project: &Project, comment: ForgeComment, issue: Issue) -> Option<Event> {
-    Some(Event::IssueComment(Box::new(IssueCommentEvent {
+fn comment_event(project: &Project, comment: ForgeComment, issue: Issue) -> Option<ForgeEvent> {
+    Some(ForgeEvent::IssueComment(Box::new(IssueCommentEvent {
         action: CommentAction::Created,
         issue,
         comment: Comment {

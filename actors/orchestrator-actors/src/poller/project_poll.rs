@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use forge_core::{CommentId, Event, Repository};
+use forge_core::{CommentId, ForgeEvent, Repository};
 use http_clients::forge::{ForgeClient, ForgeError};
 use orchestrator_core::Millis;
 use orchestrator_core::config::Project;
@@ -50,7 +50,7 @@ impl ProjectPoll<'_> {
     }
 
     /// Admits what the forge said when it was asked at `asked_at`.
-    pub(super) async fn admit(&self, event: Event, asked_at: Millis) -> Result<(), PollError> {
+    pub(super) async fn admit(&self, event: ForgeEvent, asked_at: Millis) -> Result<(), PollError> {
         let event = Box::new(event);
         self.intake
             .ask_within(AdmitFound { event, asked_at }, ADMIT_TIMEOUT)

@@ -1,7 +1,7 @@
 //! Pull requests that were opened, pushed to or closed while no webhook arrived.
 
 use forge_core::{
-    Event, IssueState, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent,
+    ForgeEvent, IssueState, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent,
     PullRequestHead,
 };
 use http_clients::forge::ForgePull;
@@ -69,7 +69,7 @@ impl ProjectPoll<'_> {
     }
 }
 
-fn pull_event(project: &Project, pull: ForgePull, action: PullRequestAction) -> Event {
+fn pull_event(project: &Project, pull: ForgePull, action: PullRequestAction) -> ForgeEvent {
     let state = if pull.is_open {
         IssueState::Open
     } else {
@@ -82,7 +82,7 @@ fn pull_event(project: &Project, pull: ForgePull, action: PullRequestAction) -> 
         repository: pull.head_repo,
         clone_url: None,
     });
-    Event::PullRequest(Box::new(PullRequestEvent {
+    ForgeEvent::PullRequest(Box::new(PullRequestEvent {
         action,
         number: pull.number,
         pull_request: PullRequest {

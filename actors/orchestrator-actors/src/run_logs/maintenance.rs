@@ -20,7 +20,7 @@ const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
 /// What was done in this incarnation.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TendState {
+pub(crate) struct LogCleanupState {
     /// Logs of previous incarnations were looked for.
     looked: bool,
     swept: Option<Instant>,
@@ -33,7 +33,7 @@ impl RunLogs {
         &self,
         ledger: &Ledger,
         active: &BTreeSet<RunId>,
-        state: &mut TendState,
+        state: &mut LogCleanupState,
     ) {
         let tended = match &self.inner.files {
             Some(files) => {
@@ -56,7 +56,7 @@ impl RunLogs {
         &self,
         files: &SharedFiles,
         (ledger, active): (&Ledger, &BTreeSet<RunId>),
-        state: &mut TendState,
+        state: &mut LogCleanupState,
     ) -> io::Result<()> {
         let mut faults = FirstFault::default();
         if !state.looked {

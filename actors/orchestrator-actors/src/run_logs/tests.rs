@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog, abandon};
-use store::{Options, Store};
+use orchestrator_engine::output::{AgentLogReader, LogSizes, Redactor, RunLog, abandon};
+use store::{Store, StoreOptions};
 use tempfile::TempDir;
 
 use super::*;
@@ -38,7 +38,7 @@ struct Pair {
 impl Pair {
     fn new() -> Self {
         let objects = TempDir::new().unwrap();
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let [a, b] = [(); 2].map(|()| process(&store, objects.path()));
         Self { objects, a, b }
     }
@@ -52,7 +52,7 @@ impl Process {
 
     fn text(&self, run: &str) -> String {
         self.logs.fetch(run).unwrap();
-        LogReader::tail(&self.logs.directory(run), 1 << 20).unwrap()
+        AgentLogReader::tail(&self.logs.directory(run), 1 << 20).unwrap()
     }
 }
 
@@ -73,7 +73,7 @@ fn i18_a_log_is_read_where_its_run_was_not() {
         .unwrap();
     log.push(b"lost\n");
     assert_eq!(b.text("one"), "begun\n");
-    let reader = LogReader::tail(&b.logs.directory("one"), 99);
+    let reader = AgentLogReader::tail(&b.logs.directory("one"), 99);
     assert_eq!(reader.unwrap(), "begun\n");
     drop(log);
     // The first process comes again and has more of it.
@@ -152,7 +152,7 @@ fn i18_a_log_that_is_forgotten_leaves_no_object() {
 
 #[test]
 fn i18_without_objects_logs_stay_where_they_are() {
-    let store = Store::in_memory(&Options::new("test")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
     let folder = TempDir::new().unwrap();
     let logs = RunLogs::open(&test_config(folder.path(), "", ""), &store).unwrap();
     logs.store_ended(&run("one"), Duration::from_secs(10));
@@ -164,7 +164,7 @@ fn i18_without_objects_logs_stay_where_they_are() {
 /// One that knows no run.
 fn empty_ledger(folder: &Path) -> Ledger {
     let (live, _writer) = LiveConfig::new(test_config(folder, "", ""), Vec::new(), 0);
-    let store = Store::in_memory(&Options::new("ledger")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("ledger")).unwrap();
     Ledger::open(store, live, Arc::new(|| 0)).unwrap()
 }
 
@@ -183,14 +183,14 @@ fn i18_what_a_forgotten_run_left_goes_with_the_next_leader() {
     assert_eq!(b.text("one"), "one");
     let ledger = empty_ledger(b.folder.path());
     b.logs
-        .maintain(&ledger, &BTreeSet::new(), &mut TendState::default());
+        .maintain(&ledger, &BTreeSet::new(), &mut LogCleanupState::default());
     let files = b.logs.inner.files.as_ref().unwrap();
     assert_eq!(files.get(&key("one")).unwrap(), None);
     // Directories without a run go where there is no object storage, too.
     let folder = TempDir::new().unwrap();
     let alone = RunLogs::open(
         &test_config(folder.path(), "", ""),
-        &Store::in_memory(&Options::new("test")).unwrap(),
+        &Store::in_memory(&StoreOptions::new("test")).unwrap(),
     )
     .unwrap();
     let left = folder.path().join("data/runs/one");
@@ -200,7 +200,7 @@ fn i18_what_a_forgotten_run_left_goes_with_the_next_leader() {
         .unwrap()
         .set_modified(old)
         .unwrap();
-    alone.maintain(&ledger, &BTreeSet::new(), &mut TendState::default());
+    alone.maintain(&ledger, &BTreeSet::new(), &mut LogCleanupState::default());
     assert!(!left.exists());
 }
 
@@ -228,7 +228,7 @@ fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
     file.set_modified(old).unwrap();
 
     let ledger = empty_ledger(a.folder.path());
-    let mut state = TendState::default();
+    let mut state = LogCleanupState::default();
     let files = a.logs.inner.files.clone().unwrap();
     let mut tend = || {
         a.logs

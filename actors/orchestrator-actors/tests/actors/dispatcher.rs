@@ -4,7 +4,7 @@ use forge_core::RunId;
 use orchestrator_actors::ledger::{self, LedgerTxn};
 use orchestrator_actors::messages::{OperatorError, PauseProject};
 use orchestrator_core::config::Config;
-use orchestrator_core::intake::{Decision, IntakeContext, decide};
+use orchestrator_core::intake::{EventDecision, IntakeContext, decide};
 use orchestrator_core::run::{ExitClass, ExitReport, Terminal};
 
 use crate::world::{MENTIONS, REPO, Site, by_hand, event, pull, sha, test};
@@ -125,7 +125,7 @@ fn add_run(txn: &mut LedgerTxn<'_, '_>, config: &Config, number: u32, ends: bool
         queued: 0,
         new_id: &|| format!("run-{number:04}").parse().unwrap(),
     };
-    let Decision::Dispatch(dispatch) = decide(&event, &context) else {
+    let EventDecision::Dispatch(dispatch) = decide(&event, &context) else {
         panic!("it is a mention");
     };
     let run = &dispatch.runs[0].run;

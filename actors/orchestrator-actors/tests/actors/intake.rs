@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use forge_core::{Event, ObjectFormats, WebhookHeaders};
-use orchestrator_actors::journal::{Entry, JournalEvent};
+use forge_core::{ForgeEvent, ObjectFormats, WebhookHeaders};
+use orchestrator_actors::journal::{JournalEvent, RecordedEvent};
 use orchestrator_actors::ledger;
 use orchestrator_actors::messages::{AdmitFound, RetryRun};
 use orchestrator_core::admin::WebhookOutcome;
@@ -41,10 +41,10 @@ fn v3_a_head_that_comes_back_is_checked_again() {
         assert_eq!((runs.len(), open.len()), (3, 1), "{runs:?}");
         assert_eq!(open[0].sha.as_deref(), Some(&*a));
         // What a poll heard before the push is old news.
-        let stale: Event = {
+        let stale: ForgeEvent = {
             let bytes = serde_json::to_vec(&pull("opened", &b)).unwrap();
             let none = WebhookHeaders::collect([]);
-            Event::parse(&none, &bytes, ObjectFormats::Sha1).unwrap()
+            ForgeEvent::parse(&none, &bytes, ObjectFormats::Sha1).unwrap()
         };
         let found = AdmitFound {
             event: Box::new(stale),
@@ -71,7 +71,7 @@ fn stale_files(site: &Site, count: u64) -> Vec<String> {
         for number in 0..count {
             let bytes = serde_json::to_vec(&comment(1_000 + number, "@orch:dev")).unwrap();
             let none = WebhookHeaders::collect([]);
-            let event = Event::parse(&none, &bytes, ObjectFormats::Sha1).unwrap();
+            let event = ForgeEvent::parse(&none, &bytes, ObjectFormats::Sha1).unwrap();
             let config = txn.config();
             let (none, own) = (Default::default(), Default::default());
             let view = orchestrator_core::intake::IntakeContext {
@@ -84,7 +84,7 @@ fn stale_files(site: &Site, count: u64) -> Vec<String> {
                 queued: 0,
                 new_id: &|| format!("left-{number:03}").parse().unwrap(),
             };
-            let orchestrator_core::intake::Decision::Dispatch(dispatch) =
+            let orchestrator_core::intake::EventDecision::Dispatch(dispatch) =
                 orchestrator_core::intake::decide(&event, &view)
             else {
                 panic!("it is a mention");
@@ -337,7 +337,8 @@ fn y5_ignored_webhooks_do_not_make_the_journal_grow() {
         site.write(|txn| {
             for _ in 0..100_050 {
                 let ignored = JournalEvent::Ignored(Ignored::NoMention);
-                txn.journal(Entry::plain(ignored, "acme/main#1")).unwrap();
+                txn.journal(RecordedEvent::plain(ignored, "acme/main#1"))
+                    .unwrap();
             }
         });
         let page = site.store.read_blocking(|rows| ledger::journal(rows, 0, 1));

@@ -2,7 +2,7 @@
 
 use forge_core::RunId;
 use orchestrator_actors::ledger::{self, EventSource, LedgerTxn, OpenRunCache};
-use orchestrator_core::run::{ProcessIdentity, Reason, Run, RunState};
+use orchestrator_core::run::{AgentRunState, ProcessIdentity, Reason, Run};
 
 use crate::world::{Site, by_hand, event, test};
 
@@ -61,7 +61,7 @@ fn a_run_is_begun_once_and_ends_once() {
         let begin = |txn: &mut LedgerTxn<'_, '_>, id: &RunId| ledger::start_run(txn, id).unwrap();
         assert_eq!(
             with_id(&site, &id, begin).unwrap().run.state,
-            RunState::Starting
+            AgentRunState::Starting
         );
         assert!(with_id(&site, &id, begin).is_none());
         let end = |txn: &mut LedgerTxn<'_, '_>, id: &RunId| {
@@ -86,7 +86,7 @@ fn a_process_that_appears_after_a_cancel_is_to_be_ended() {
         let (before, kill) = with_id(&site, &id, |txn, id| {
             ledger::cancel(txn, id).unwrap().unwrap()
         });
-        assert_eq!((before.state, kill), (RunState::Starting, true));
+        assert_eq!((before.state, kill), (AgentRunState::Starting, true));
         let wanted = with_id(&site, &id, |txn, id| {
             ledger::running(txn, id, ledger::RunPlace::Process(process()), None, None).unwrap()
         });
@@ -109,7 +109,7 @@ fn a_start_that_was_delayed_is_not_counted_and_a_cancelled_one_does_not_come_bac
         assert!(with_id(&site, &id, back));
         assert_eq!(
             (run(&site, &id).state, month_runs(&site)),
-            (RunState::Queued, 0)
+            (AgentRunState::Queued, 0)
         );
         with_id(&site, &id, |txn, id| {
             ledger::start_run(txn, id).unwrap().unwrap()
@@ -118,7 +118,7 @@ fn a_start_that_was_delayed_is_not_counted_and_a_cancelled_one_does_not_come_bac
             ledger::cancel(txn, id).unwrap().unwrap()
         });
         assert!(!with_id(&site, &id, back));
-        assert_eq!(run(&site, &id).state, RunState::Cancelled);
+        assert_eq!(run(&site, &id).state, AgentRunState::Cancelled);
     });
 }
 
@@ -136,7 +136,7 @@ fn a_repetition_is_a_run_of_its_own_and_only_of_an_ended_one() {
         assert_ne!(again.id, id);
         assert_eq!(
             (again.state, again.agent.as_str()),
-            (RunState::Queued, "ops")
+            (AgentRunState::Queued, "ops")
         );
         let request = with_id(&site, &again.id, |txn, id| {
             ledger::start_run(txn, id).unwrap()

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use config_core::{Environment, UnknownKeys};
-use forge_actors::deliveries::{Bounds, Deliveries};
-use forge_core::{Delivery, Event, ObjectFormats, WebhookHeaders};
+use forge_actors::deliveries::{Deliveries, DeliveryRetention};
+use forge_core::{Delivery, ForgeEvent, ObjectFormats, WebhookHeaders};
 use git_engine::Git;
 use orchestrator_actors::ledger::LedgerTxn;
 use orchestrator_actors::load::{SystemHost, load};
@@ -17,7 +17,7 @@ use orchestrator_core::config::{Config, check};
 use orchestrator_engine::process::Confinement;
 use scripted_peers::ScriptedForge;
 use serde_json::{Value, json};
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use supervision::{Root, SupervisorSpec};
 
 pub(crate) const REPO: &str = "acme/main";
@@ -64,7 +64,7 @@ impl Site {
         assert!(made.unwrap().success());
         Self {
             forge,
-            store: Store::in_memory(&Options::new("forge")).unwrap(),
+            store: Store::in_memory(&StoreOptions::new("forge")).unwrap(),
             folder,
             now: Arc::new(AtomicU64::new(system_now())),
             top,
@@ -128,7 +128,7 @@ impl Site {
     }
 
     pub(crate) fn deliveries(&self) -> Deliveries {
-        Deliveries::open(&self.store, Bounds::default()).unwrap()
+        Deliveries::open(&self.store, DeliveryRetention::default()).unwrap()
     }
 
     pub(crate) fn later(&self, seconds: u64) {
@@ -229,10 +229,10 @@ pub(crate) fn by_hand(id: u64, body: &str) -> Value {
     value
 }
 
-pub(crate) fn event(body: &Value) -> Event {
+pub(crate) fn event(body: &Value) -> ForgeEvent {
     let bytes = serde_json::to_vec(body).unwrap();
     let none = WebhookHeaders::collect([]);
-    Event::parse(&none, &bytes, ObjectFormats::Sha1).unwrap()
+    ForgeEvent::parse(&none, &bytes, ObjectFormats::Sha1).unwrap()
 }
 
 pub(crate) fn sha(number: u8) -> String {

@@ -187,7 +187,7 @@ pub struct RunView {
     pub subject: String,
     /// The issue or pull request.
     pub issue: Option<u64>,
-    /// A word of [`crate::run::RunState`].
+    /// A word of [`crate::run::AgentRunState`].
     pub state: String,
     /// Whether nothing follows.
     pub ended: bool,

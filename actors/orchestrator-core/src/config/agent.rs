@@ -16,7 +16,7 @@ pub const DEFAULT_MACHINE: &str = "default";
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Layer {
+pub enum AgentLayer {
     /// Guards the fleet; goes before everything else.
     Safety,
     /// The usual work.
@@ -26,7 +26,7 @@ pub enum Layer {
     Growth,
 }
 
-impl Layer {
+impl AgentLayer {
     /// The word of the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ pub enum OnRestart {
 
 /// Resource limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct AgentLimits {
     /// Wall-clock limit (`max_cpu_seconds`, `max_wall_seconds`).
     pub wall: Duration,
     /// Longest silence before the run counts as stalled; nothing: never.
@@ -161,7 +161,7 @@ pub struct Limits {
     pub processes: Option<u32>,
 }
 
-impl Default for Limits {
+impl Default for AgentLimits {
     fn default() -> Self {
         Self {
             wall: Duration::from_secs(1200),
@@ -176,7 +176,7 @@ impl Default for Limits {
 
 /// What an agent may cost in one calendar month (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Budget {
+pub struct AgentBudget {
     /// Most hundredths of the account's currency.
     pub cents: Option<u64>,
     /// Most runs.
@@ -185,7 +185,7 @@ pub struct Budget {
     pub cents_per_run: u64,
 }
 
-impl Budget {
+impl AgentBudget {
     /// Whether anything is limited.
     pub fn is_limited(&self) -> bool {
         self.cents.is_some() || self.runs.is_some()
@@ -194,7 +194,7 @@ impl Budget {
 
 /// When an agent starts by itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schedule {
+pub struct AgentSchedule {
     /// The cron expression as written (five or six fields).
     pub expression: String,
     /// IANA name of the time zone it is read in.
@@ -206,7 +206,7 @@ pub struct Schedule {
 /// How far a run is kept apart from the host beyond its process group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Isolation {
+pub enum AgentIsolation {
     /// The strongest level that the host allows; the run's record names it.
     #[default]
     Auto,
@@ -231,7 +231,7 @@ pub struct AgentSpec {
     /// One sentence for people.
     pub description: String,
     /// Its layer.
-    pub layer: Layer,
+    pub layer: AgentLayer,
     /// Whether it may start at all.
     pub enabled: bool,
     /// Which program it is.
@@ -251,7 +251,7 @@ pub struct AgentSpec {
     /// Skills, by folder name.
     pub skills: Vec<String>,
     /// When it starts by itself.
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<AgentSchedule>,
     /// Whether `@orch:<name>` starts it.
     pub mentionable: bool,
     /// Who may start it by mention; empty: whom the project allows.
@@ -261,16 +261,16 @@ pub struct AgentSpec {
     /// How many of its runs may go on at a time.
     pub max_parallel: u32,
     /// Resource limits of a run.
-    pub limits: Limits,
+    pub limits: AgentLimits,
     /// What it may cost.
-    pub budget: Budget,
+    pub budget: AgentBudget,
     /// Where it works.
     pub worktree: WorktreeMode,
     /// After a restart of the orchestrator.
     pub on_restart: OnRestart,
     /// How it is kept apart.
-    pub isolation: Isolation,
-    /// With [`Isolation::Vm`]: the entry of `[machines]`; `default` unless given.
+    pub isolation: AgentIsolation,
+    /// With [`AgentIsolation::Vm`]: the entry of `[machines]`; `default` unless given.
     pub machine: Option<String>,
     /// Whether its output is posted as a comment on the issue it was asked in.
     pub comment: bool,

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, SECRET, TextKind, ValueError, choice, integer, list, map_of, opt,
-    table,
+    BOOLEAN, Choices, ObjectFields, SECRET, TextKind, ValueError, choice, integer, list, map_of,
+    opt, table,
 };
 use forge_core::{AgentName, ProjectId};
 
 use super::agent::{
-    AgentCli, AgentSpec, Budget, Isolation, Layer, Limits, OnRestart, PromptBy, WorktreeMode,
+    AgentBudget, AgentCli, AgentIsolation, AgentLayer, AgentLimits, AgentSpec, OnRestart, PromptBy,
+    WorktreeMode,
 };
 use super::post_kind::PostKind;
 use super::values::{LOGINS, LONG_TEXT, VARIABLE, id_kind, seconds, variable};
@@ -45,13 +46,13 @@ pub(super) const CLIS: &Choices<CliWord> = &[
 ];
 pub(super) const PROMPTS: &Choices<PromptBy> =
     &[("stdin", PromptBy::Stdin), ("argv", PromptBy::Argv)];
-const LAYERS: &Choices<Layer> = &[
-    ("safety", Layer::Safety),
-    ("core", Layer::Core),
-    ("growth", Layer::Growth),
-    ("Safety", Layer::Safety),
-    ("Core", Layer::Core),
-    ("Growth", Layer::Growth),
+const LAYERS: &Choices<AgentLayer> = &[
+    ("safety", AgentLayer::Safety),
+    ("core", AgentLayer::Core),
+    ("growth", AgentLayer::Growth),
+    ("Safety", AgentLayer::Safety),
+    ("Core", AgentLayer::Core),
+    ("Growth", AgentLayer::Growth),
 ];
 const WORKTREES: &Choices<WorktreeMode> = &[
     ("none", WorktreeMode::None),
@@ -59,12 +60,12 @@ const WORKTREES: &Choices<WorktreeMode> = &[
     ("head", WorktreeMode::Head),
 ];
 const RESTARTS: &Choices<OnRestart> = &[("drop", OnRestart::Drop), ("requeue", OnRestart::Requeue)];
-const ISOLATIONS: &Choices<Isolation> = &[
-    ("auto", Isolation::Auto),
-    ("cgroup", Isolation::Cgroup),
-    ("sandbox", Isolation::Sandbox),
-    ("vm", Isolation::Vm),
-    ("none", Isolation::None),
+const ISOLATIONS: &Choices<AgentIsolation> = &[
+    ("auto", AgentIsolation::Auto),
+    ("cgroup", AgentIsolation::Cgroup),
+    ("sandbox", AgentIsolation::Sandbox),
+    ("vm", AgentIsolation::Vm),
+    ("none", AgentIsolation::None),
 ];
 const VERDICTS: &Choices<bool> = &[("exit", false), ("block", true)];
 
@@ -159,7 +160,7 @@ table! {
 }
 
 /// What is wrong only together.
-fn check(fields: &Fields<'_>, _: &mut AgentSpec) {
+fn check(fields: &ObjectFields<'_>, _: &mut AgentSpec) {
     if fields.contains("max_cpu_seconds") && fields.contains("max_wall_seconds") {
         let error = ValueError::new("`max_cpu_seconds` and `max_wall_seconds` are the same limit");
         let error = error.help("both are wall-clock time; keep one");
@@ -185,7 +186,7 @@ pub(super) fn blank_agent() -> AgentSpec {
         name: "unnamed".parse().expect("it is a name"),
         project: "unnamed".parse().expect("it is an id"),
         description: String::new(),
-        layer: Layer::default(),
+        layer: AgentLayer::default(),
         enabled: true,
         cli: AgentCli::Claude,
         program: None,
@@ -200,11 +201,11 @@ pub(super) fn blank_agent() -> AgentSpec {
         allow: Vec::new(),
         extra_projects: Vec::new(),
         max_parallel: 1,
-        limits: Limits::default(),
-        budget: Budget::default(),
+        limits: AgentLimits::default(),
+        budget: AgentBudget::default(),
         worktree: WorktreeMode::default(),
         on_restart: OnRestart::default(),
-        isolation: Isolation::default(),
+        isolation: AgentIsolation::default(),
         machine: None,
         comment: true,
         verdict_block: false,

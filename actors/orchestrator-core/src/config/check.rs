@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config_core::{
-    Decoded, Diagnostic, Diagnostics, Environment, Input, Item, Secret, SecretPlace, Severity,
-    UnknownKeys, ValueError,
+    ConfigInput, ConfigItem, DecodeResult, Diagnostic, Diagnostics, Environment, Secret,
+    SecretPlace, Severity, UnknownKeys, ValueError,
 };
 use forge_core::{AgentName, ProjectId};
 
 use super::agent::{AgentSpec, WorktreeMode};
 use super::declared::{DeclaredNames, unknown};
 use super::decode_top::{places, top};
-use super::decoder::{Context, FileParts, fragment};
-use super::input::{ConfigFile, Files, Host};
+use super::decoder::{DecodeContext, FileParts, fragment};
+use super::input::{ConfigFile, ConfigFiles, ConfigHost};
 use super::model::{Config, Directories, Project};
 use super::persona::Persona;
 use super::routing::{RoutingTable, RoutingTables};
 use super::secrets::book;
-use super::top_keys::{Top, is_loopback};
+use super::top_keys::{TopLevel, is_loopback};
 use super::{persona, routing, skill};
 
 /// A configuration that can be used, and what is odd about it.
@@ -35,7 +35,7 @@ pub struct CheckedConfig {
 /// with it is left to [`check`]; a folder that is named wrongly has its default place.
 pub fn locate(main: &ConfigFile, folder: &Path, environment: &Environment) -> Directories {
     let mut found = None;
-    let input = Input::toml(&main.name, &main.bytes, environment)
+    let input = ConfigInput::toml(&main.name, &main.bytes, environment)
         .base(folder)
         .unknown_keys(UnknownKeys::Warn);
     let _ = input.decode(|item| {
@@ -51,9 +51,9 @@ pub fn locate(main: &ConfigFile, folder: &Path, environment: &Environment) -> Di
 /// # Errors
 /// Every mistake of every file: `orchestrator.toml` first, then the others by name.
 pub fn check(
-    files: &Files,
+    files: &ConfigFiles,
     environment: &Environment,
-    host: &dyn Host,
+    host: &dyn ConfigHost,
     unknown_keys: UnknownKeys,
 ) -> Result<CheckedConfig, Diagnostics> {
     let declared = DeclaredNames::gather(files, environment);
@@ -127,7 +127,7 @@ fn without_line(found: Diagnostic) -> Diagnostic {
 }
 
 /// Puts the parts together. Names that are used twice were reported before.
-fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
+fn build(top: TopLevel, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
     let mut projects: BTreeMap<ProjectId, Project> = BTreeMap::new();
     let mut agents: BTreeMap<(ProjectId, AgentName), AgentSpec> = BTreeMap::new();
     for part in std::iter::once(own).chain(parts) {
@@ -181,9 +181,9 @@ fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
 }
 
 struct Checker<'c> {
-    files: &'c Files,
+    files: &'c ConfigFiles,
     environment: &'c Environment,
-    host: &'c dyn Host,
+    host: &'c dyn ConfigHost,
     unknown_keys: UnknownKeys,
     declared: &'c DeclaredNames,
     found: Diagnostics,
@@ -192,9 +192,9 @@ struct Checker<'c> {
 
 impl Checker<'_> {
     /// Keeps what a file gave: its value, or its mistakes.
-    fn keep<T>(&mut self, decoded: Result<Decoded<T>, Diagnostics>) -> Option<T> {
+    fn keep<T>(&mut self, decoded: Result<DecodeResult<T>, Diagnostics>) -> Option<T> {
         match decoded {
-            Ok(Decoded {
+            Ok(DecodeResult {
                 value, warnings, ..
             }) => {
                 self.found.extend(warnings);
@@ -220,8 +220,8 @@ impl Checker<'_> {
         }
     }
 
-    fn context<'a>(&'a self, file: &'a str) -> Context<'a> {
-        Context {
+    fn context<'a>(&'a self, file: &'a str) -> DecodeContext<'a> {
+        DecodeContext {
             file,
             folder: &self.files.folder,
             environment: self.environment,
@@ -231,9 +231,9 @@ impl Checker<'_> {
         }
     }
 
-    fn main(&mut self) -> Option<(Top, FileParts)> {
+    fn main(&mut self) -> Option<(TopLevel, FileParts)> {
         let file = &self.files.main;
-        let input = Input::toml(&file.name, &file.bytes, self.environment);
+        let input = ConfigInput::toml(&file.name, &file.bytes, self.environment);
         let decoded = input
             .base(&self.files.folder)
             .unknown_keys(self.unknown_keys)
@@ -251,7 +251,7 @@ impl Checker<'_> {
     fn fragments(&mut self) -> Vec<FileParts> {
         let mut parts = Vec::new();
         for file in &self.files.fragments {
-            let input = Input::toml(&file.name, &file.bytes, self.environment);
+            let input = ConfigInput::toml(&file.name, &file.bytes, self.environment);
             let decoded = input
                 .base(&self.files.folder)
                 .unknown_keys(self.unknown_keys)
@@ -303,7 +303,7 @@ impl Checker<'_> {
         };
         let declared = self.declared;
         let known = || declared.agents.keys().map(|(_, name)| name.as_str());
-        let input = Input::json(&file.name, &file.bytes, self.environment);
+        let input = ConfigInput::json(&file.name, &file.bytes, self.environment);
         let decoded = input.decode(|item| {
             let entries = item.entries(|name, item| {
                 let token = item.secret();
@@ -326,8 +326,8 @@ impl Checker<'_> {
         };
         let declared = self.declared;
         let known = || declared.personas.keys().map(String::as_str);
-        let input = Input::json(&file.name, &file.bytes, self.environment);
-        let decoded = input.decode(|item: &Item<'_>| {
+        let input = ConfigInput::json(&file.name, &file.bytes, self.environment);
+        let decoded = input.decode(|item: &ConfigItem<'_>| {
             let entries = item.entries(|name, item| {
                 let role = item.string();
                 if !known().any(|known| known == name) {
@@ -347,7 +347,7 @@ impl Checker<'_> {
         self.found.push(diagnostic);
     }
 
-    fn warnings(&mut self, top: &Top, tables: &[RoutingTable]) {
+    fn warnings(&mut self, top: &TopLevel, tables: &[RoutingTable]) {
         let main = self.files.main.name.clone();
         if top.mentions.is_none() {
             let message = "there is no `[mentions]`: every webhook is dropped".to_owned();
@@ -400,7 +400,7 @@ impl Checker<'_> {
         }
         self.ssh_warnings(config);
         for agent in config.agents.values() {
-            if agent.isolation == super::Isolation::None {
+            if agent.isolation == super::AgentIsolation::None {
                 let message = format!(
                     "agent `{}` runs without a wall: it reads every secret of the orchestrator's user",
                     agent.name
@@ -433,7 +433,7 @@ impl Checker<'_> {
     fn vm_warnings(&mut self, config: &Config) {
         let main = self.files.main.name.clone();
         let in_vms = config.agents.values().filter(|agent| {
-            agent.isolation == super::Isolation::Vm && agent.worktree == WorktreeMode::None
+            agent.isolation == super::AgentIsolation::Vm && agent.worktree == WorktreeMode::None
         });
         for agent in in_vms {
             let message = format!(

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config_core::{Environment, Input, Item, UnknownKeys, ValueError, quoted, suggestion};
+use config_core::{
+    ConfigInput, ConfigItem, Environment, UnknownKeys, ValueError, quoted, suggestion,
+};
 
-use super::input::{ConfigFile, Files};
+use super::input::{ConfigFile, ConfigFiles};
 
 /// Names that other places may refer to, as written.
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ pub(super) struct DeclaredNames {
 pub(super) type DeclaredAt = (String, String);
 
 impl DeclaredNames {
-    pub(super) fn gather(files: &Files, environment: &Environment) -> Self {
+    pub(super) fn gather(files: &ConfigFiles, environment: &Environment) -> Self {
         let mut declared = Self::default();
         declared.toml(&files.main, environment, None);
         declared.vms(&files.main, environment);
@@ -79,7 +81,7 @@ impl DeclaredNames {
 
     /// Machines and hosts of VMs stand in `orchestrator.toml` alone.
     fn vms(&mut self, file: &ConfigFile, environment: &Environment) {
-        let names = |item: &Item<'_>, key: &str| -> Vec<String> {
+        let names = |item: &ConfigItem<'_>, key: &str| -> Vec<String> {
             let table = item.get(key);
             let entries = table.and_then(|table| table.entries(|_, _| Some(())));
             let entries = entries.into_iter().flatten();
@@ -91,7 +93,7 @@ impl DeclaredNames {
         });
     }
 
-    fn project(&mut self, file: &ConfigFile, project: &Item<'_>) {
+    fn project(&mut self, file: &ConfigFile, project: &ConfigItem<'_>) {
         let place = (file.name.clone(), project.path().to_owned());
         if let Some(id) = text_of(project, "id") {
             self.projects
@@ -140,8 +142,9 @@ fn shortened(known: &[&str]) -> String {
 }
 
 /// Looks at a file without reporting anything about it.
-fn peek(file: &ConfigFile, environment: &Environment, mut look: impl FnMut(&Item<'_>)) {
-    let input = Input::toml(&file.name, &file.bytes, environment).unknown_keys(UnknownKeys::Warn);
+fn peek(file: &ConfigFile, environment: &Environment, mut look: impl FnMut(&ConfigItem<'_>)) {
+    let input =
+        ConfigInput::toml(&file.name, &file.bytes, environment).unknown_keys(UnknownKeys::Warn);
     // What is wrong with the file is reported when it is decoded.
     let _ = input.decode(|item| {
         look(item);
@@ -149,12 +152,12 @@ fn peek(file: &ConfigFile, environment: &Environment, mut look: impl FnMut(&Item
     });
 }
 
-fn text_of<'d>(item: &Item<'d>, key: &str) -> Option<&'d str> {
+fn text_of<'d>(item: &ConfigItem<'d>, key: &str) -> Option<&'d str> {
     item.get(key)?.peek()
 }
 
 /// Each element of a list that may be absent or something else.
-fn each(item: &Item<'_>, key: &str, mut visit: impl FnMut(&Item<'_>)) {
+fn each(item: &ConfigItem<'_>, key: &str, mut visit: impl FnMut(&ConfigItem<'_>)) {
     if let Some(list) = item.get(key) {
         let _: Option<Vec<()>> = list.list(|element| {
             visit(element);

@@ -1,21 +1,25 @@
 //! `[[agents]]`.
 
-use config_core::{Fields, Item, ValueError, quoted};
+use config_core::{ConfigItem, ObjectFields, ValueError, quoted};
 use forge_core::{AgentName, ProjectId};
 
-use super::agent::{AgentCli, AgentSpec, DEFAULT_MACHINE, Isolation, Schedule};
+use super::agent::{AgentCli, AgentIsolation, AgentSchedule, AgentSpec, DEFAULT_MACHINE};
 use super::agent_keys::{AGENT, CLIS, CliWord, PROMPTS, blank_agent};
 use super::declared::unknown;
-use super::decoder::Context;
+use super::decoder::DecodeContext;
 use super::schedule::DueTimes;
 use super::values::{MAX_TEXT, id, long_text, or};
 
 /// The file's name and the project it is for, when the file is one project's.
-pub(super) type Owner<'o> = (&'o str, Option<&'o ProjectId>);
+pub(super) type AgentOwner<'o> = (&'o str, Option<&'o ProjectId>);
 
-impl Context<'_> {
+impl DecodeContext<'_> {
     /// Reads one agent.
-    pub(super) fn agent(&self, item: &Item<'_>, owner: Option<Owner<'_>>) -> Option<AgentSpec> {
+    pub(super) fn agent(
+        &self,
+        item: &ConfigItem<'_>,
+        owner: Option<AgentOwner<'_>>,
+    ) -> Option<AgentSpec> {
         let path = item.path().to_owned();
         AGENT.fields(item, |fields| {
             let project = self.agents_project(fields, owner);
@@ -28,7 +32,11 @@ impl Context<'_> {
         })
     }
 
-    fn agents_project(&self, fields: &Fields<'_>, owner: Option<Owner<'_>>) -> Option<ProjectId> {
+    fn agents_project(
+        &self,
+        fields: &ObjectFields<'_>,
+        owner: Option<AgentOwner<'_>>,
+    ) -> Option<ProjectId> {
         let Some((_, owner)) = owner else {
             return fields.required("project", |item| self.known_project(item));
         };
@@ -50,7 +58,7 @@ impl Context<'_> {
 
     fn agents_name(
         &self,
-        item: &Item<'_>,
+        item: &ConfigItem<'_>,
         project: Option<&ProjectId>,
         path: &str,
     ) -> Option<AgentName> {
@@ -70,7 +78,7 @@ impl Context<'_> {
         Some(name)
     }
 
-    fn cli(&self, fields: &Fields<'_>) -> Option<AgentCli> {
+    fn cli(&self, fields: &ObjectFields<'_>) -> Option<AgentCli> {
         let script = fields.optional("script", |item| long_text(item, MAX_TEXT));
         let argv = fields.optional("command", argv);
         let prompt_by =
@@ -106,7 +114,7 @@ impl Context<'_> {
     }
 
     /// Remembers a program that is not there; what that means is decided at the end.
-    fn record_program(&self, fields: &Fields<'_>, cli: Option<&AgentCli>) {
+    fn record_program(&self, fields: &ObjectFields<'_>, cli: Option<&AgentCli>) {
         let enabled = fields.optional("enabled", |item| Some(item.clone()));
         let written = fields.optional("program", |item| item.peek().map(str::to_owned));
         let Some(cli) = cli else { return };
@@ -125,7 +133,7 @@ impl Context<'_> {
 
     fn agents_rest(
         &self,
-        fields: &Fields<'_>,
+        fields: &ObjectFields<'_>,
         name: Option<AgentName>,
         project: Option<ProjectId>,
         cli: Option<AgentCli>,
@@ -163,8 +171,8 @@ impl Context<'_> {
 
     /// What is wrong about the VM of an agent: there is no host, no such machine, or a program that
     /// needs this machine.
-    fn check_vm(&self, fields: &Fields<'_>, spec: &AgentSpec, cli: Option<&AgentCli>) {
-        if spec.isolation != Isolation::Vm {
+    fn check_vm(&self, fields: &ObjectFields<'_>, spec: &AgentSpec, cli: Option<&AgentCli>) {
+        if spec.isolation != AgentIsolation::Vm {
             if fields.contains("machine") {
                 let message = "`machine` has no effect without `isolation = \"vm\"`";
                 fields.error_at("machine", message);
@@ -193,7 +201,7 @@ impl Context<'_> {
         }
     }
 
-    fn skills(&self, item: &Item<'_>) -> Option<Vec<String>> {
+    fn skills(&self, item: &ConfigItem<'_>) -> Option<Vec<String>> {
         item.list(|item| {
             let name = item.string()?;
             if !self.declared.skills.contains(&name) {
@@ -205,7 +213,7 @@ impl Context<'_> {
         })
     }
 
-    fn schedule(&self, fields: &Fields<'_>) -> Option<Schedule> {
+    fn schedule(&self, fields: &ObjectFields<'_>) -> Option<AgentSchedule> {
         if fields.contains("time_zone") && fields.is_absent("schedule") {
             fields.error_at("time_zone", "`time_zone` has no effect without `schedule`");
         }
@@ -223,7 +231,7 @@ impl Context<'_> {
         let (expression, due) = fields.optional("schedule", |item| {
             item.parsed(|text| Ok((text.to_owned(), DueTimes::parse(text, zone)?)))
         })?;
-        (!wrong_zone).then_some(Schedule {
+        (!wrong_zone).then_some(AgentSchedule {
             expression,
             time_zone,
             due,
@@ -231,7 +239,7 @@ impl Context<'_> {
     }
 }
 
-fn argv(item: &Item<'_>) -> Option<Vec<String>> {
+fn argv(item: &ConfigItem<'_>) -> Option<Vec<String>> {
     item.non_empty_list("a command needs at least its program", |item| {
         long_text(item, MAX_TEXT)
     })

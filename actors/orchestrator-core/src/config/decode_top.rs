@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use config_core::{Item, ObjectKeys, ValueError, quoted};
+use config_core::{ConfigItem, ObjectKeys, ValueError, quoted};
 use forge_core::{ProjectId, StatusContext};
 
 use super::declared::unknown;
-use super::decoder::{Context, FileParts};
+use super::decoder::{DecodeContext, FileParts};
 use super::model::{Directories, PrAgent, PrDispatch};
-use super::top_keys::{PR_AGENT, PR_DISPATCH, TOP, Top, blank_pr_dispatch};
+use super::top_keys::{PR_AGENT, PR_DISPATCH, TOP, TopLevel, blank_pr_dispatch};
 use super::values::id;
 
 /// Reads `orchestrator.toml`.
-pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FileParts)> {
+pub(super) fn top(
+    item: &ConfigItem<'_>,
+    context: &DecodeContext<'_>,
+) -> Option<(TopLevel, FileParts)> {
     TOP.fields(item, |fields| {
-        let mut top = Top::defaults_for(item.base());
+        let mut top = TopLevel::defaults_for(item.base());
         TOP.read_rows(fields, &mut top);
         top.main_project = fields.optional("main_project", |item| context.known_project(item));
         top.pr_dispatch = fields.optional("pr_dispatch", |item| pr_dispatch(item, context));
@@ -47,13 +50,13 @@ pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FilePa
 }
 
 /// Where the other files are, for reading them before the check; says nothing about mistakes.
-pub(super) fn places(item: &Item<'_>) -> Directories {
-    let mut top = Top::defaults_for(item.base());
+pub(super) fn places(item: &ConfigItem<'_>) -> Directories {
+    let mut top = TopLevel::defaults_for(item.base());
     TOP.read(item, &mut top);
     top.directories
 }
 
-fn pr_dispatch(item: &Item<'_>, context: &Context<'_>) -> Option<PrDispatch> {
+fn pr_dispatch(item: &ConfigItem<'_>, context: &DecodeContext<'_>) -> Option<PrDispatch> {
     PR_DISPATCH.fields(item, |fields| {
         let project = fields.required("project", |item| context.known_project(item));
         let mut contexts: BTreeMap<String, String> = BTreeMap::new();
@@ -73,10 +76,10 @@ fn pr_dispatch(item: &Item<'_>, context: &Context<'_>) -> Option<PrDispatch> {
 }
 
 fn pr_agent(
-    item: &Item<'_>,
+    item: &ConfigItem<'_>,
     project: Option<&ProjectId>,
     contexts: &mut BTreeMap<String, String>,
-    context: &Context<'_>,
+    context: &DecodeContext<'_>,
 ) -> Option<PrAgent> {
     PR_AGENT.fields(item, |fields| {
         let agent = fields.required("agent", |item| {

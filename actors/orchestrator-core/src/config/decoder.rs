@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use config_core::{Environment, Item, ValueError, ValueKind as _, quoted, record};
+use config_core::{ConfigItem, Environment, ValueError, ValueKind as _, quoted, record};
 use forge_core::{ProjectId, RepoName};
 
 use super::agent::AgentSpec;
 use super::declared::{DeclaredAt, DeclaredNames, unknown};
-use super::input::{ConfigFile, Folder, Host};
+use super::input::{ConfigFile, ConfigHost, Folder};
 use super::model::Project;
 use super::secrets::project_secrets;
 use super::top_keys::{FRAGMENT, PROJECT, PROJECT_MENTIONS, blank_project};
 use super::values::{folder, id};
 
 /// Shared by all files of one check.
-pub(super) struct Context<'c> {
+pub(super) struct DecodeContext<'c> {
     pub(super) file: &'c str,
     pub(super) folder: &'c Path,
     pub(super) environment: &'c Environment,
     pub(super) declared: &'c DeclaredNames,
-    pub(super) host: &'c dyn Host,
+    pub(super) host: &'c dyn ConfigHost,
     /// Whether prompts of agents may name programs that are missing.
     pub(super) missing_programs: &'c std::cell::RefCell<Vec<(String, String)>>,
 }
@@ -33,9 +33,9 @@ pub(super) struct FileParts {
 
 /// Reads a file of `conf.d`.
 pub(super) fn fragment(
-    item: &Item<'_>,
+    item: &ConfigItem<'_>,
     file: &ConfigFile,
-    context: &Context<'_>,
+    context: &DecodeContext<'_>,
 ) -> Option<FileParts> {
     FRAGMENT.fields(item, |fields| {
         if fields.contains("pr_dispatch") {
@@ -77,9 +77,9 @@ pub(super) fn fragment(
 
 /// The project of a fragment that declares none: the one it is named after.
 fn owner(
-    fields: &config_core::Fields<'_>,
+    fields: &config_core::ObjectFields<'_>,
     file: &ConfigFile,
-    context: &Context<'_>,
+    context: &DecodeContext<'_>,
 ) -> Option<ProjectId> {
     let stem = file.stem();
     if !context.declared.projects.contains_key(stem) {
@@ -91,9 +91,9 @@ fn owner(
     stem.parse().ok()
 }
 
-impl Context<'_> {
+impl DecodeContext<'_> {
     /// An id that a project has.
-    pub(super) fn known_project(&self, item: &Item<'_>) -> Option<ProjectId> {
+    pub(super) fn known_project(&self, item: &ConfigItem<'_>) -> Option<ProjectId> {
         let project: ProjectId = id(item)?;
         if self.declared.projects.contains_key(project.as_str()) {
             return Some(project);
@@ -113,7 +113,7 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn project(&self, item: &Item<'_>) -> Option<Project> {
+    pub(super) fn project(&self, item: &ConfigItem<'_>) -> Option<Project> {
         let path = item.path().to_owned();
         PROJECT.fields(item, |fields| {
             let project: Option<ProjectId> = fields.required("id", |item| {
@@ -168,7 +168,7 @@ impl Context<'_> {
         })
     }
 
-    fn git_folder(&self, item: &Item<'_>) -> Option<std::path::PathBuf> {
+    fn git_folder(&self, item: &ConfigItem<'_>) -> Option<std::path::PathBuf> {
         let path = folder(item)?;
         let help = "clone the project's repository there";
         let wrong = match self.host.folder(&path) {
@@ -184,7 +184,7 @@ impl Context<'_> {
     /// read.
     fn without_credentials(
         &self,
-        item: &Item<'_>,
+        item: &ConfigItem<'_>,
         path: std::path::PathBuf,
     ) -> Option<std::path::PathBuf> {
         let origin = self.host.origin(&path);

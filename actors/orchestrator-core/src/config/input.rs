@@ -37,7 +37,7 @@ impl ConfigFile {
 
 /// All files of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct ConfigFiles {
     /// The folder of `orchestrator.toml`, absolute.
     pub folder: PathBuf,
     /// `orchestrator.toml`.
@@ -85,7 +85,7 @@ pub enum Folder {
 }
 
 /// What only the host can tell.
-pub trait Host {
+pub trait ConfigHost {
     /// Whether `program` (a name on `PATH` or an absolute path) can be started.
     fn has_program(&self, program: &str) -> bool;
     /// What stands at `path`.
@@ -103,7 +103,7 @@ pub trait Host {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AnyHost;
 
-impl Host for AnyHost {
+impl ConfigHost for AnyHost {
     fn has_program(&self, _: &str) -> bool {
         true
     }

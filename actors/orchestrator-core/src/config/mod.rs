@@ -28,14 +28,14 @@ mod top_keys;
 mod values;
 
 pub use agent::{
-    AgentCli, AgentSpec, Budget, DEFAULT_MACHINE, Isolation, Layer, Limits, OnRestart, PromptBy,
-    Schedule, WorktreeMode,
+    AgentBudget, AgentCli, AgentIsolation, AgentLayer, AgentLimits, AgentSchedule, AgentSpec,
+    DEFAULT_MACHINE, OnRestart, PromptBy, WorktreeMode,
 };
 pub use check::{CheckedConfig, check, locate};
-pub use input::{AnyHost, ConfigFile, FileProblem, Files, Folder, Host};
+pub use input::{AnyHost, ConfigFile, ConfigFiles, ConfigHost, FileProblem, Folder};
 pub use model::{
-    Config, Directories, ForgeConfig, Listeners, MentionLimits, Mentions, PrAgent, PrDispatch,
-    Project, ProjectSecrets, Provider, Retention, WebhookConfig,
+    Config, Directories, ForgeConfig, Listeners, MentionLimits, MentionSettings, PrAgent,
+    PrDispatch, Project, ProjectSecrets, Provider, RunRetention, WebhookConfig,
 };
 pub use persona::{Persona, PersonaFacts};
 pub use post_kind::PostKind;

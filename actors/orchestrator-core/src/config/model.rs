@@ -46,7 +46,7 @@ pub struct Config {
     /// their own.
     pub secrets: Arc<SecretBook>,
     /// Mention dispatch; absent: every webhook is dropped, and the reply says so.
-    pub mentions: Option<Mentions>,
+    pub mentions: Option<MentionSettings>,
     /// Pull-request fan-out.
     pub pr_dispatch: Option<PrDispatch>,
     /// Projects by id.
@@ -82,7 +82,7 @@ pub struct Config {
     /// How long the daemon waits for its parts to end.
     pub shutdown: Duration,
     /// How long an ended run and its log are kept.
-    pub retention: Retention,
+    pub retention: RunRetention,
     /// URL of the search server, given to agents as `ORCH_SEARCH_URL`.
     pub search_url: Option<Url>,
     /// Base of the addresses that statuses link to; runs are at `<base>/runs/<id>`.
@@ -260,7 +260,7 @@ pub struct WebhookConfig {
 
 /// `[mentions]` of the top level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mentions {
+pub struct MentionSettings {
     /// Every so many ticks the forge is asked for what was missed.
     pub poll_modulo: u32,
     /// Most mention runs started by one tick.
@@ -278,7 +278,7 @@ pub struct Mentions {
     pub answer_refusals: bool,
 }
 
-impl Default for Mentions {
+impl Default for MentionSettings {
     fn default() -> Self {
         Self {
             poll_modulo: 2,
@@ -386,14 +386,14 @@ impl Default for Provider {
 
 /// How long ended things are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct RunRetention {
     /// Most ended runs.
     pub runs: u64,
     /// Longest, whatever their number.
     pub age: Duration,
 }
 
-impl Default for Retention {
+impl Default for RunRetention {
     fn default() -> Self {
         Self {
             runs: 20_000,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use config_core::{
-    Decoded, Diagnostics, Environment, Input, Item, Plain, Shape, TextKind, UnknownKeys,
-    ValueError, map, no_text, quoted, table,
+    ConfigInput, ConfigItem, DecodeResult, Diagnostics, Environment, PlainKind, TextKind,
+    UnknownKeys, ValueError, ValueShape, map, no_text, quoted, table,
 };
 use handlebars::{Handlebars, RenderError, RenderErrorReason};
 use serde_json::{Value, json};
@@ -97,11 +97,11 @@ pub(super) fn parse(
     declared: &DeclaredNames,
     environment: &Environment,
     unknown_keys: UnknownKeys,
-) -> Result<Decoded<Persona>, Diagnostics> {
-    let input = Input::toml(&file.name, &file.bytes, environment).unknown_keys(unknown_keys);
+) -> Result<DecodeResult<Persona>, Diagnostics> {
+    let input = ConfigInput::toml(&file.name, &file.bytes, environment).unknown_keys(unknown_keys);
     input.decode(|item| {
         PERSONA.fields(item, |fields| {
-            let named = fields.optional("name", Item::string);
+            let named = fields.optional("name", ConfigItem::string);
             let name = named.unwrap_or_else(|| file.stem().to_owned());
             if let Some((first, _)) = declared.personas.get(&name)
                 && *first != file.name
@@ -133,8 +133,8 @@ pub(super) fn parse(
     })
 }
 
-const TEMPLATE: Plain<String> = Plain {
-    shape: || Shape::Value(json!({"type": "string"})),
+const TEMPLATE: PlainKind<String> = PlainKind {
+    shape: || ValueShape::Value(json!({"type": "string"})),
     read: |item| long_text(item, MAX_TEMPLATE),
     parse: no_text,
     write: |_| None,

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use config_core::{Fields, Item, Plain, SECRET, Secret, ValueError};
+use config_core::{ConfigItem, ObjectFields, PlainKind, SECRET, Secret, ValueError};
 use forge_core::{EmptySecret, ProjectId, SecretBook, WebhookSecrets};
 
 use super::model::{Project, ProjectSecrets, WebhookConfig};
 
 /// A secret that webhooks are signed with.
-pub(super) fn webhook_secret(item: &Item<'_>) -> Option<Secret<String>> {
+pub(super) fn webhook_secret(item: &ConfigItem<'_>) -> Option<Secret<String>> {
     const MIN: usize = 16;
     let secret = item.secret()?;
     if secret.expose().trim().len() < MIN {
@@ -22,13 +22,13 @@ pub(super) fn webhook_secret(item: &Item<'_>) -> Option<Secret<String>> {
 }
 
 /// The same as a kind.
-pub(super) const WEBHOOK_SECRET: Plain<Secret<String>> = Plain {
+pub(super) const WEBHOOK_SECRET: PlainKind<Secret<String>> = PlainKind {
     read: webhook_secret,
     ..SECRET
 };
 
 /// The secrets of a project's own webhook.
-pub(super) fn project_secrets(fields: &Fields<'_>) -> Option<ProjectSecrets> {
+pub(super) fn project_secrets(fields: &ObjectFields<'_>) -> Option<ProjectSecrets> {
     let secret = fields.optional("webhook_secret", webhook_secret);
     let previous = fields.optional("previous_webhook_secret", webhook_secret);
     if fields.contains("previous_webhook_secret") && fields.is_absent("webhook_secret") {

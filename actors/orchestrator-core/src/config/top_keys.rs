@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret,
-    TableInfo, TextKind, ValueError, choice, integer, list, map, map_of, opt, quoted, record,
-    table,
+    BOOLEAN, Choices, OBJECTS, ObjectFields, ObjectSettings, ObjectTable, SECRET, STORE_URL,
+    Secret, TableInfo, TextKind, ValueError, choice, integer, list, map, map_of, opt, quoted,
+    record, table,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 use vmm_api_core::MachineType;
@@ -17,8 +17,8 @@ use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 use super::agent_keys::{AGENT, blank_agent};
 use super::machines::{MACHINE, name};
 use super::model::{
-    Directories, ForgeConfig, Listeners, Mentions, PrDispatch, Project, Provider, Retention,
-    StoreConfig, WebhookConfig,
+    Directories, ForgeConfig, Listeners, MentionSettings, PrDispatch, Project, Provider,
+    RunRetention, StoreConfig, WebhookConfig,
 };
 use super::secrets::WEBHOOK_SECRET;
 use super::values::{ADDRESS, FOLDER, LOGINS, days, id_kind, seconds};
@@ -32,7 +32,7 @@ const FORGES: &Choices<Forge> = &[
 
 /// What the top level says by itself.
 #[derive(Debug)]
-pub(super) struct Top {
+pub(super) struct TopLevel {
     pub(super) tick_interval: Duration,
     pub(super) wake_on_dispatch: bool,
     pub(super) main_project: Option<ProjectId>,
@@ -45,7 +45,7 @@ pub(super) struct Top {
     pub(super) shared: Option<ObjectSettings>,
     pub(super) forge: Option<ForgeConfig>,
     pub(super) webhook: Option<WebhookConfig>,
-    pub(super) mentions: Option<Mentions>,
+    pub(super) mentions: Option<MentionSettings>,
     pub(super) pr_dispatch: Option<PrDispatch>,
     pub(super) providers: BTreeMap<String, Provider>,
     pub(super) own_logins: Vec<Login>,
@@ -55,13 +55,13 @@ pub(super) struct Top {
     pub(super) max_queued: usize,
     pub(super) max_running: usize,
     pub(super) quarantine_after: u32,
-    pub(super) retention: Retention,
+    pub(super) retention: RunRetention,
     pub(super) search_url: Option<url::Url>,
     pub(super) public_url: Option<url::Url>,
     pub(super) shutdown: Duration,
 }
 
-impl Top {
+impl TopLevel {
     /// What holds without a file, which would stand in `folder`.
     pub(super) fn defaults_for(folder: &Path) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Top {
             max_queued: 10_000,
             max_running: 64,
             quarantine_after: 3,
-            retention: Retention::default(),
+            retention: RunRetention::default(),
             search_url: None,
             public_url: None,
             shutdown: Duration::from_secs(20),
@@ -153,7 +153,7 @@ fn blank_webhook() -> WebhookConfig {
 
 /// The keys of `orchestrator.toml`, for documents.
 pub fn keys() -> TableInfo {
-    TOP.describe(&Top::defaults_for(Path::new("")))
+    TOP.describe(&TopLevel::defaults_for(Path::new("")))
 }
 
 /// The keys of a file of `conf.d`, for documents.
@@ -163,7 +163,7 @@ pub fn fragment_keys() -> TableInfo {
 
 table! {
     /// The orchestrator.
-    pub(super) static TOP: Top = "orchestrator.toml" {
+    pub(super) static TOP: TopLevel = "orchestrator.toml" {
         /// time between ticks, in seconds
         "tick_interval_secs" = seconds(1, DAY) => tick_interval;
         /// whether a dispatch books an early tick
@@ -281,7 +281,7 @@ table! {
         "max_body_bytes" = integer(1024..=32 << 20) => max_body_bytes;
     }
 
-    static MENTIONS: Mentions = "[mentions]" {
+    static MENTIONS: MentionSettings = "[mentions]" {
         /// every so many ticks the forge is asked for what was missed
         "poll_modulo" = integer(1..=10_000) => poll_modulo;
         /// most mention runs started by one tick
@@ -378,7 +378,7 @@ table! {
 }
 
 /// What is wrong only together.
-fn check(fields: &Fields<'_>, top: &mut Top) {
+fn check(fields: &ObjectFields<'_>, top: &mut TopLevel) {
     let listeners = &top.listeners;
     if fields.contains("admin_listen") && fields.is_absent("admin_token") {
         let error = ValueError::new("the admin bridge on a port needs `admin_token`");

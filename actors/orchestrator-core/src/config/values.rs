@@ -6,34 +6,36 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use config_core::{
-    FILE_PATH, Fields, Item, Plain, Shape, Shaped, TextKind, ValueError, ValueKind, integer,
-    no_text, quoted,
+    ConfigItem, DescribeShape, FILE_PATH, ObjectFields, PlainKind, TextKind, ValueError, ValueKind,
+    ValueShape, integer, no_text, quoted,
 };
-use forge_core::{IdError, Login};
+use forge_core::{ForgeIdError, Login};
 use serde_json::{Value, json};
 
 /// Longest task or script, in bytes.
 pub(super) const MAX_TEXT: usize = 64 << 10;
 
 /// An id that checks itself.
-pub(super) fn id<T: FromStr<Err = IdError>>(item: &Item<'_>) -> Option<T> {
+pub(super) fn id<T: FromStr<Err = ForgeIdError>>(item: &ConfigItem<'_>) -> Option<T> {
     item.parsed(parse_id)
 }
 
-fn parse_id<T: FromStr<Err = IdError>>(text: &str) -> Result<T, ValueError> {
-    text.parse().map_err(|error: IdError| {
+fn parse_id<T: FromStr<Err = ForgeIdError>>(text: &str) -> Result<T, ValueError> {
+    text.parse().map_err(|error: ForgeIdError| {
         let message = format!("{} is not a valid {}", quoted(text), error.kind());
         ValueError::new(message).help(error.reason())
     })
 }
 
 /// The kind of an id.
-pub(super) const fn id_kind<T: FromStr<Err = IdError> + Display>() -> TextKind<T> {
+pub(super) const fn id_kind<T: FromStr<Err = ForgeIdError> + Display>() -> TextKind<T> {
     TextKind::new("id", parse_id, T::to_string)
 }
 
 /// A list of ids, each once.
-pub(super) fn ids<T: FromStr<Err = IdError> + Ord + Clone>(item: &Item<'_>) -> Option<Vec<T>> {
+pub(super) fn ids<T: FromStr<Err = ForgeIdError> + Ord + Clone>(
+    item: &ConfigItem<'_>,
+) -> Option<Vec<T>> {
     let mut seen = std::collections::BTreeSet::new();
     item.list(|item| {
         let value: T = id(item)?;
@@ -46,8 +48,8 @@ pub(super) fn ids<T: FromStr<Err = IdError> + Ord + Clone>(item: &Item<'_>) -> O
 }
 
 /// Logins of an allow-list.
-pub(super) const LOGINS: Plain<Vec<Login>> = Plain {
-    shape: || Shape::Value(json!({"type": "array", "items": {"type": "string"}})),
+pub(super) const LOGINS: PlainKind<Vec<Login>> = PlainKind {
+    shape: || ValueShape::Value(json!({"type": "array", "items": {"type": "string"}})),
     read: ids,
     parse: no_text,
     write: |logins| {
@@ -56,7 +58,7 @@ pub(super) const LOGINS: Plain<Vec<Login>> = Plain {
 };
 
 /// A folder; a relative one stands beside `orchestrator.toml`.
-pub(super) fn folder(item: &Item<'_>) -> Option<PathBuf> {
+pub(super) fn folder(item: &ConfigItem<'_>) -> Option<PathBuf> {
     item.parsed(|text| {
         let path = Path::new(text);
         let climbs = path
@@ -71,21 +73,21 @@ pub(super) fn folder(item: &Item<'_>) -> Option<PathBuf> {
 }
 
 /// The same as a kind.
-pub(super) const FOLDER: Plain<PathBuf> = Plain {
+pub(super) const FOLDER: PlainKind<PathBuf> = PlainKind {
     read: folder,
     ..FILE_PATH
 };
 
 /// Text of several lines, at most [`MAX_TEXT`] bytes.
-pub(super) const LONG_TEXT: Plain<String> = Plain {
-    shape: || Shape::Value(json!({"type": "string", "minLength": 1})),
+pub(super) const LONG_TEXT: PlainKind<String> = PlainKind {
+    shape: || ValueShape::Value(json!({"type": "string", "minLength": 1})),
     read: |item| long_text(item, MAX_TEXT),
     parse: no_text,
     write: |text| (!text.is_empty()).then(|| json!(text)),
 };
 
 /// Text of several lines, at most `max` bytes.
-pub(super) fn long_text(item: &Item<'_>, max: usize) -> Option<String> {
+pub(super) fn long_text(item: &ConfigItem<'_>, max: usize) -> Option<String> {
     let text = item.any_string()?;
     if text.trim().is_empty() {
         item.error("the string must not be empty");
@@ -137,14 +139,14 @@ pub(super) const fn days(most: i64) -> Period {
     }
 }
 
-impl Shaped for Period {
-    fn shape(&self) -> Shape {
+impl DescribeShape for Period {
+    fn shape(&self) -> ValueShape {
         integer(self.least..=self.most).shape()
     }
 }
 
 impl ValueKind<Duration> for Period {
-    fn read(&self, item: &Item<'_>) -> Option<Duration> {
+    fn read(&self, item: &ConfigItem<'_>) -> Option<Duration> {
         let number = item.integer(self.least..=self.most)?;
         Some(Duration::from_secs(number.unsigned_abs() * self.unit))
     }
@@ -156,10 +158,10 @@ impl ValueKind<Duration> for Period {
 
 /// The value of `key`, or `default` when it is absent or wrong (which is reported).
 pub(super) fn or<'d, T>(
-    fields: &Fields<'d>,
+    fields: &ObjectFields<'d>,
     key: &str,
     default: T,
-    read: impl FnOnce(&Item<'d>) -> Option<T>,
+    read: impl FnOnce(&ConfigItem<'d>) -> Option<T>,
 ) -> T {
     fields.optional(key, read).unwrap_or(default)
 }

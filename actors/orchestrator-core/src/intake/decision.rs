@@ -10,7 +10,7 @@ use forge_core::{
 use super::ignored::Ignored;
 use crate::Millis;
 use crate::config::Config;
-use crate::health::Usage;
+use crate::health::AgentUsage;
 use crate::run::{Reason, Run, RunContext};
 
 /// An agent by the project it is defined in.
@@ -27,7 +27,7 @@ pub struct IntakeContext<'a> {
     /// Agents in quarantine.
     pub quarantined: &'a BTreeSet<AgentKey>,
     /// What an agent has used this month.
-    pub usage: &'a dyn Fn(&AgentKey) -> Usage,
+    pub usage: &'a dyn Fn(&AgentKey) -> AgentUsage,
     /// Dispatches of an issue within the last hour.
     pub recent: &'a dyn Fn(&RepoName, IssueNumber) -> u32,
     /// Runs that wait.
@@ -38,7 +38,7 @@ pub struct IntakeContext<'a> {
 
 /// What an event leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum EventDecision {
     /// Nothing was asked for; the word says why (for the reply, the journal and the counters).
     Ignored(Ignored),
     /// Something was.

@@ -1,40 +1,40 @@
 //! Comments: `@orch:[project/]agent`.
 
-use forge_core::mention::{self, Limits, Mention};
+use forge_core::mention::{self, Mention, ScanLimits};
 use forge_core::{CommentAction, IssueCommentEvent, IssueState, Login, Marker};
 
 use super::decision::{
-    Decision, Dispatch, EventIdentity, IntakeContext, NewRun, Rejection, comment_key,
+    Dispatch, EventDecision, EventIdentity, IntakeContext, NewRun, Rejection, comment_key,
 };
 use super::ignored::Ignored;
 use super::request::{RunRequest, long, refusal, rejected, title};
-use crate::config::{AgentSpec, Mentions, Project};
-use crate::run::{Reason, RunContext, Subject, Trigger};
+use crate::config::{AgentSpec, MentionSettings, Project};
+use crate::run::{Reason, RunContext, RunTrigger, Subject};
 
 /// Standings of an author on GitHub that come with the right to write.
 const WRITERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
 
-pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> Decision {
+pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> EventDecision {
     match event.action {
         CommentAction::Created => {}
-        CommentAction::Edited => return Decision::Ignored(Ignored::CommentEdited),
-        CommentAction::Deleted => return Decision::Ignored(Ignored::CommentDeleted),
-        CommentAction::Other(_) => return Decision::Ignored(Ignored::CommentAction),
+        CommentAction::Edited => return EventDecision::Ignored(Ignored::CommentEdited),
+        CommentAction::Deleted => return EventDecision::Ignored(Ignored::CommentDeleted),
+        CommentAction::Other(_) => return EventDecision::Ignored(Ignored::CommentAction),
     }
     let settings = intake.config.mentions.as_ref();
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     if let Some(settings) = settings {
         limits.mentions = settings.limits.per_comment;
     }
     let mentions = mention::scan(&event.comment.body, limits);
     if mentions.found.is_empty() {
-        return Decision::Ignored(Ignored::NoMention);
+        return EventDecision::Ignored(Ignored::NoMention);
     }
     if intake.own_logins.contains(&event.comment.author) {
-        return Decision::Ignored(Ignored::OwnComment);
+        return EventDecision::Ignored(Ignored::OwnComment);
     }
     let Some(settings) = settings else {
-        return Decision::Ignored(Ignored::MentionsNotConfigured);
+        return EventDecision::Ignored(Ignored::MentionsNotConfigured);
     };
     let request = CommentRequest {
         event,
@@ -59,13 +59,13 @@ pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> D
             run: None,
         });
     }
-    Decision::Dispatch(Box::new(dispatch))
+    EventDecision::Dispatch(Box::new(dispatch))
 }
 
 struct CommentRequest<'a> {
     event: &'a IssueCommentEvent,
     intake: &'a IntakeContext<'a>,
-    settings: &'a Mentions,
+    settings: &'a MentionSettings,
     project: Option<&'a Project>,
 }
 
@@ -111,9 +111,9 @@ impl<'a> CommentRequest<'a> {
                 comment: self.event.comment.id,
             },
             trigger: if self.is_cli() {
-                Trigger::Cli
+                RunTrigger::Cli
             } else {
-                Trigger::Mention
+                RunTrigger::Mention
             },
             depth,
             status: None,
@@ -166,7 +166,12 @@ impl<'a> CommentRequest<'a> {
             .ok_or(Reason::OtherProject)
     }
 
-    fn against(&self, settings: &Mentions, project: &Project, agent: &AgentSpec) -> Option<Reason> {
+    fn against(
+        &self,
+        settings: &MentionSettings,
+        project: &Project,
+        agent: &AgentSpec,
+    ) -> Option<Reason> {
         let author = &self.event.comment.author;
         if !self.is_cli() && matches!(self.event.issue.state, Some(IssueState::Closed)) {
             return Some(Reason::IssueClosed);
@@ -185,7 +190,7 @@ impl<'a> CommentRequest<'a> {
     fn is_allowed(
         &self,
         author: &Login,
-        settings: &Mentions,
+        settings: &MentionSettings,
         project: &Project,
         agent: &AgentSpec,
     ) -> bool {
@@ -199,7 +204,7 @@ impl<'a> CommentRequest<'a> {
 
     /// Whether only the forge can say if the author may write: no allow-list decides, and the event
     /// does not say.
-    fn must_ask(&self, settings: &Mentions, project: &Project, agent: &AgentSpec) -> bool {
+    fn must_ask(&self, settings: &MentionSettings, project: &Project, agent: &AgentSpec) -> bool {
         let listed = [&agent.allow, &project.allow, &settings.allow];
         settings.require_write
             && self.intake.config.forge.is_some()
@@ -208,13 +213,13 @@ impl<'a> CommentRequest<'a> {
     }
 
     /// Length of the chain this run would end, and whether that is too long.
-    fn depth(&self, settings: &Mentions) -> (u16, bool) {
+    fn depth(&self, settings: &MentionSettings) -> (u16, bool) {
         let before = Marker::find(&self.event.comment.body).map_or(0, |marker| marker.depth);
         let depth = before.saturating_add(1);
         (depth, depth > settings.limits.max_depth)
     }
 
-    fn too_many(&self, settings: &Mentions, already: usize) -> Option<Reason> {
+    fn too_many(&self, settings: &MentionSettings, already: usize) -> Option<Reason> {
         if self.is_cli() {
             return None;
         }

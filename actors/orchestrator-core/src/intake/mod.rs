@@ -10,35 +10,35 @@ mod mentions;
 mod pulls;
 mod request;
 
-use forge_core::{CommentAction, Event};
+use forge_core::{CommentAction, ForgeEvent};
 
 use self::request::RunRequest;
 use crate::Millis;
 use crate::config::{AgentSpec, Project};
-use crate::run::{RunContext, Subject, Trigger};
+use crate::run::{RunContext, RunTrigger, Subject};
 
 pub use decision::{
-    AgentKey, Decision, Dispatch, EventIdentity, IntakeContext, NewRun, Rejection, RunsToEnd,
+    AgentKey, Dispatch, EventDecision, EventIdentity, IntakeContext, NewRun, Rejection, RunsToEnd,
     comment_key,
 };
 pub use ignored::Ignored;
 pub use request::MAX_TEXT;
 
 /// Decides what an event leads to.
-pub fn decide(event: &Event, context: &IntakeContext<'_>) -> Decision {
+pub fn decide(event: &ForgeEvent, context: &IntakeContext<'_>) -> EventDecision {
     match event {
-        Event::IssueComment(comment) => mentions::decide(comment, context),
-        Event::PullRequest(pull) => pulls::decide(pull, context),
-        Event::Push(_) => Decision::Ignored(Ignored::Push),
-        Event::Ping(_) => Decision::Ignored(Ignored::Ping),
-        Event::Other(_) => Decision::Ignored(Ignored::OtherEvent),
+        ForgeEvent::IssueComment(comment) => mentions::decide(comment, context),
+        ForgeEvent::PullRequest(pull) => pulls::decide(pull, context),
+        ForgeEvent::Push(_) => EventDecision::Ignored(Ignored::Push),
+        ForgeEvent::Ping(_) => EventDecision::Ignored(Ignored::Ping),
+        ForgeEvent::Other(_) => EventDecision::Ignored(Ignored::OtherEvent),
     }
 }
 
 /// The identity to remember of an event that requests nothing: a comment that was written without a
 /// mention stays without one, also when it is reported again after an edit.
-pub fn identity_without_request(event: &Event) -> Option<String> {
-    let Event::IssueComment(comment) = event else {
+pub fn identity_without_request(event: &ForgeEvent) -> Option<String> {
+    let ForgeEvent::IssueComment(comment) = event else {
         return None;
     };
     let id = comment.comment.id;
@@ -58,7 +58,7 @@ pub fn scheduled(
         project,
         agent,
         subject: Subject::Schedule { due },
-        trigger: Trigger::Schedule,
+        trigger: RunTrigger::Schedule,
         depth: 1,
         status: None,
         check_author: false,

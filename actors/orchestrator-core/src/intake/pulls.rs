@@ -1,16 +1,16 @@
 //! Pull requests: the fan-out to the agents of `[pr_dispatch]`.
 
-use forge_core::{IssueState, Origin, PullRequestAction, PullRequestEvent, PullRequestHead};
+use forge_core::{HeadOrigin, IssueState, PullRequestAction, PullRequestEvent, PullRequestHead};
 
 use super::decision::{
-    Decision, Dispatch, EventIdentity, IntakeContext, NewRun, Rejection, RunsToEnd,
+    Dispatch, EventDecision, EventIdentity, IntakeContext, NewRun, Rejection, RunsToEnd,
 };
 use super::ignored::Ignored;
 use super::request::{RunRequest, long, refusal, rejected, title};
 use crate::config::{PrAgent, PrDispatch, Project};
-use crate::run::{Reason, RunContext, StatusKey, Subject, Trigger};
+use crate::run::{Reason, RunContext, RunTrigger, StatusKey, Subject};
 
-pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> Decision {
+pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> EventDecision {
     let once = match event.action {
         PullRequestAction::Opened
         | PullRequestAction::Synchronized
@@ -20,28 +20,28 @@ pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> De
         // Gitea's way to say `ready_for_review`.
         PullRequestAction::Edited if event.became_ready => true,
         PullRequestAction::Edited | PullRequestAction::Other(_) => {
-            return Decision::Ignored(Ignored::PullRequestAction);
+            return EventDecision::Ignored(Ignored::PullRequestAction);
         }
     };
     // The contract: without it every webhook's dispatch is dropped, this one, too.
     if intake.config.mentions.is_none() {
-        return Decision::Ignored(Ignored::MentionsNotConfigured);
+        return EventDecision::Ignored(Ignored::MentionsNotConfigured);
     }
     let Some(settings) = &intake.config.pr_dispatch else {
-        return Decision::Ignored(Ignored::PrDispatchNotConfigured);
+        return EventDecision::Ignored(Ignored::PrDispatchNotConfigured);
     };
     let project = intake.config.project_of(&event.repository.name);
     let Some(project) = project.filter(|project| project.id == settings.project) else {
-        return Decision::Ignored(Ignored::PrOtherProject);
+        return EventDecision::Ignored(Ignored::PrOtherProject);
     };
     let Some(head) = &event.pull_request.head else {
-        return Decision::Ignored(Ignored::PrWithoutHead);
+        return EventDecision::Ignored(Ignored::PrWithoutHead);
     };
     if matches!(event.pull_request.state, Some(IssueState::Closed)) || event.pull_request.merged {
         return closed(event);
     }
     if event.pull_request.draft && !settings.drafts {
-        return Decision::Ignored(Ignored::PrDraft);
+        return EventDecision::Ignored(Ignored::PrDraft);
     }
     let fan_out = FanOut {
         event,
@@ -50,12 +50,12 @@ pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> De
         project,
         head,
     };
-    Decision::Dispatch(Box::new(fan_out.dispatch(once)))
+    EventDecision::Dispatch(Box::new(fan_out.dispatch(once)))
 }
 
 /// Everything of the pull request ends; opened again, it begins anew.
-fn closed(event: &PullRequestEvent) -> Decision {
-    Decision::Dispatch(Box::new(Dispatch {
+fn closed(event: &PullRequestEvent) -> EventDecision {
+    EventDecision::Dispatch(Box::new(Dispatch {
         runs_to_end: Some(RunsToEnd {
             repository: event.repository.name.clone(),
             number: event.number,
@@ -111,7 +111,7 @@ impl FanOut<'_> {
     fn against_all(&self) -> Option<Reason> {
         // A payload that does not say where the head comes from is treated as a fork's, but for
         // repositories that take pull requests from anywhere.
-        let fork = self.event.origin() != Origin::SameRepository;
+        let fork = self.event.origin() != HeadOrigin::SameRepository;
         if fork && !self.settings.forks {
             return Some(Reason::NotDispatched);
         }
@@ -146,7 +146,7 @@ impl FanOut<'_> {
                 number: self.event.number,
                 sha: self.head.sha.clone(),
             },
-            trigger: Trigger::PullRequest,
+            trigger: RunTrigger::PullRequest,
             depth: 1,
             status: Some(StatusKey {
                 repository: self.event.repository.name.clone(),
@@ -179,7 +179,7 @@ impl FanOut<'_> {
             url: pull.html_url.clone(),
             base_branch: pull.base.as_ref().map(|base| base.branch.clone()),
             head_branch: Some(self.head.branch.clone()),
-            fork: self.event.origin() != Origin::SameRepository,
+            fork: self.event.origin() != HeadOrigin::SameRepository,
             ..RunContext::default()
         }
     }

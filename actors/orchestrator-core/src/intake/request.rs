@@ -6,7 +6,7 @@ use super::decision::IntakeContext;
 use crate::Millis;
 use crate::config::{AgentSpec, Project};
 use crate::health::BudgetState;
-use crate::run::{Priority, Reason, Run, RunState, StatusKey, Subject, Trigger};
+use crate::run::{AgentRunState, Priority, Reason, Run, RunTrigger, StatusKey, Subject};
 
 /// Longest title kept, in bytes.
 const MAX_TITLE: usize = 500;
@@ -18,7 +18,7 @@ pub(super) struct RunRequest<'a> {
     pub(super) project: &'a Project,
     pub(super) agent: &'a AgentSpec,
     pub(super) subject: Subject,
-    pub(super) trigger: Trigger,
+    pub(super) trigger: RunTrigger,
     pub(super) depth: u16,
     pub(super) status: Option<StatusKey>,
     pub(super) check_author: bool,
@@ -36,7 +36,7 @@ impl RunRequest<'_> {
             trigger: self.trigger,
             priority: Priority::for_trigger(self.agent.layer, self.trigger),
             depth: self.depth,
-            state: RunState::Queued,
+            state: AgentRunState::Queued,
             hold: None,
             reason: None,
             status: self.status,
@@ -77,7 +77,7 @@ pub(super) fn refusal(
 
 /// A record of a refusal: a run that never starts.
 pub(super) fn rejected(mut run: Run, reason: Reason, now: Millis) -> Run {
-    run.state = RunState::Rejected;
+    run.state = AgentRunState::Rejected;
     run.reason = Some(reason);
     run.ended_at = Some(now);
     run

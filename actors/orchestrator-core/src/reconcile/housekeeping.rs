@@ -4,25 +4,28 @@ use std::collections::HashSet;
 
 use forge_core::{CommitSha, RepoName, RunId};
 
-use super::snapshot::{ScheduleMark, Snapshot};
+use super::snapshot::{ReconcileSnapshot, ScheduleMark};
 use crate::Millis;
-use crate::action::Action;
+use crate::action::ReconcileAction;
 use crate::intake::AgentKey;
-use crate::run::Trigger;
+use crate::run::RunTrigger;
 
 /// A schedule that was followed further into the future than any time zone or correction explains
 /// was followed by a wrong clock.
 const MAX_PLAUSIBLE_LEAD: Millis = 25 * 3600 * 1000;
 
 /// Runs that are active by the record but have no actor, and runs whose end was requested.
-pub(super) fn lost_and_ending(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>) {
+pub(super) fn lost_and_ending(
+    snapshot: &ReconcileSnapshot<'_>,
+    actions: &mut Vec<ReconcileAction>,
+) {
     for run in snapshot.open.iter().filter(|run| run.state.is_active()) {
         if !snapshot.active.contains(&run.id) {
-            actions.push(Action::Lost {
+            actions.push(ReconcileAction::Lost {
                 run: run.id.clone(),
             });
         } else if let Some(reason) = run.ending {
-            actions.push(Action::Kill {
+            actions.push(ReconcileAction::Kill {
                 run: run.id.clone(),
                 reason,
             });
@@ -32,18 +35,22 @@ pub(super) fn lost_and_ending(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>
 
 /// Agents that are due. However many due times were missed, there is one run; and none while the
 /// previous scheduled run of the agent is still open.
-pub(super) fn schedules(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Action>) {
+pub(super) fn schedules(
+    snapshot: &ReconcileSnapshot<'_>,
+    now: Millis,
+    actions: &mut Vec<ReconcileAction>,
+) {
     let busy: HashSet<_> = snapshot
         .open
         .iter()
-        .filter(|run| run.trigger == Trigger::Schedule)
+        .filter(|run| run.trigger == RunTrigger::Schedule)
         .map(|run| (&run.home, &run.agent))
         .collect();
     for (key, agent) in &snapshot.config.agents {
         let Some(schedule) = agent.schedule.as_ref().filter(|_| agent.enabled) else {
             continue;
         };
-        let mark = |last| Action::MarkSchedule {
+        let mark = |last| ReconcileAction::MarkSchedule {
             agent: key.clone(),
             mark: ScheduleMark {
                 last,
@@ -67,8 +74,8 @@ pub(super) fn schedules(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<
     }
 }
 
-fn due_action(key: &AgentKey, due: Millis) -> Action {
-    Action::Schedule {
+fn due_action(key: &AgentKey, due: Millis) -> ReconcileAction {
+    ReconcileAction::Schedule {
         project: key.0.clone(),
         agent: key.1.clone(),
         due,
@@ -76,18 +83,18 @@ fn due_action(key: &AgentKey, due: Millis) -> Action {
 }
 
 /// Pending statuses whose run has ended or is gone; and at each tick the comparison with the forge.
-pub(super) fn statuses(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>) {
+pub(super) fn statuses(snapshot: &ReconcileSnapshot<'_>, actions: &mut Vec<ReconcileAction>) {
     let open: HashSet<&RunId> = snapshot.open.iter().map(|run| &run.id).collect();
     for owed in snapshot.obligations {
         if !owed.state.is_terminal() && !open.contains(&owed.run) {
-            actions.push(Action::CloseStatus {
+            actions.push(ReconcileAction::CloseStatus {
                 status: owed.key.clone(),
                 run: owed.run.clone(),
             });
         }
     }
     if snapshot.tick > 0 && snapshot.config.forge.is_some() {
-        let verify = |(repository, sha): &(RepoName, CommitSha)| Action::VerifyStatuses {
+        let verify = |(repository, sha): &(RepoName, CommitSha)| ReconcileAction::VerifyStatuses {
             repository: repository.clone(),
             sha: sha.clone(),
         };
@@ -96,7 +103,7 @@ pub(super) fn statuses(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>) {
 }
 
 /// Every `poll_modulo`-th tick, and the first, the forge is asked for what was missed.
-pub(super) fn polls(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>) {
+pub(super) fn polls(snapshot: &ReconcileSnapshot<'_>, actions: &mut Vec<ReconcileAction>) {
     let Some(mentions) = &snapshot.config.mentions else {
         return;
     };
@@ -106,7 +113,7 @@ pub(super) fn polls(snapshot: &Snapshot<'_>, actions: &mut Vec<Action>) {
             .is_multiple_of(u64::from(mentions.poll_modulo));
     if snapshot.config.forge.is_some() && due {
         let projects = snapshot.config.projects.keys();
-        actions.extend(projects.map(|project| Action::Poll {
+        actions.extend(projects.map(|project| ReconcileAction::Poll {
             project: project.clone(),
         }));
     }

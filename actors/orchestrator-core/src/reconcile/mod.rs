@@ -9,12 +9,12 @@ mod queue;
 mod snapshot;
 
 use crate::Millis;
-use crate::action::Action;
+use crate::action::ReconcileAction;
 
-pub use snapshot::{ScheduleMark, Snapshot};
+pub use snapshot::{ReconcileSnapshot, ScheduleMark};
 
 /// Decides what is to be done at `now`.
-pub fn reconcile(snapshot: &Snapshot<'_>, now: Millis) -> Vec<Action> {
+pub fn reconcile(snapshot: &ReconcileSnapshot<'_>, now: Millis) -> Vec<ReconcileAction> {
     let mut actions = Vec::new();
     housekeeping::lost_and_ending(snapshot, &mut actions);
     queue::start(snapshot, now, &mut actions);

@@ -5,21 +5,25 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use forge_core::{AgentName, ProjectId};
 
-use super::snapshot::Snapshot;
+use super::snapshot::ReconcileSnapshot;
 use crate::Millis;
-use crate::action::Action;
+use crate::action::ReconcileAction;
 use crate::config::AgentSpec;
 use crate::health::BudgetState;
-use crate::run::{Hold, Priority, Reason, Run, RunState, Trigger};
+use crate::run::{AgentRunState, Hold, Priority, Reason, Run, RunTrigger};
 
 /// Starts, holds and rejects queued runs.
-pub(super) fn start(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Action>) {
+pub(super) fn start(
+    snapshot: &ReconcileSnapshot<'_>,
+    now: Millis,
+    actions: &mut Vec<ReconcileAction>,
+) {
     let mut counts = Counts::from_snapshot(snapshot);
     let mut queues: BTreeMap<Priority, BTreeMap<&ProjectId, Vec<&Run>>> = BTreeMap::new();
     for run in snapshot
         .open
         .iter()
-        .filter(|run| run.state == RunState::Queued)
+        .filter(|run| run.state == AgentRunState::Queued)
     {
         let queue = queues.entry(run.priority).or_default();
         queue.entry(&run.project).or_default().push(run);
@@ -27,7 +31,7 @@ pub(super) fn start(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Acti
     for (_, projects) in queues {
         for run in round_robin(snapshot, projects) {
             if run.check_author {
-                actions.push(Action::CheckAuthor {
+                actions.push(ReconcileAction::CheckAuthor {
                     run: run.id.clone(),
                 });
             }
@@ -38,7 +42,7 @@ pub(super) fn start(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Acti
 
 /// One run of each project in turn; the project that waited longest for a start begins.
 fn round_robin<'r>(
-    snapshot: &Snapshot<'_>,
+    snapshot: &ReconcileSnapshot<'_>,
     projects: BTreeMap<&ProjectId, Vec<&'r Run>>,
 ) -> Vec<&'r Run> {
     let mut queues: Vec<(Millis, &ProjectId, VecDeque<&Run>)> = projects
@@ -76,7 +80,7 @@ struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    fn from_snapshot(snapshot: &Snapshot<'a>) -> Self {
+    fn from_snapshot(snapshot: &ReconcileSnapshot<'a>) -> Self {
         let mut counts = Self {
             total: 0,
             mentions: 0,
@@ -96,20 +100,25 @@ impl<'a> Counts<'a> {
     fn add(&mut self, run: &'a Run) {
         self.total += 1;
         self.mentions += u32::from(run.trigger.is_mention());
-        self.pulls += u32::from(run.trigger == Trigger::PullRequest);
+        self.pulls += u32::from(run.trigger == RunTrigger::PullRequest);
         *self.projects.entry(&run.project).or_default() += 1;
         *self.agents.entry((&run.home, &run.agent)).or_default() += 1;
     }
 
-    fn decide(&mut self, snapshot: &Snapshot<'a>, run: &'a Run, now: Millis) -> Option<Action> {
+    fn decide(
+        &mut self,
+        snapshot: &ReconcileSnapshot<'a>,
+        run: &'a Run,
+        now: Millis,
+    ) -> Option<ReconcileAction> {
         let id = run.id.clone();
         let agent = match may_start(snapshot, run, self.started_of(run)) {
             Ok(agent) => agent,
-            Err(reason) => return Some(Action::Reject { run: id, reason }),
+            Err(reason) => return Some(ReconcileAction::Reject { run: id, reason }),
         };
         if let Some(hold) = self.hold(snapshot, run, agent, now) {
             let is_new = run.hold != Some(hold);
-            return is_new.then_some(Action::Hold { run: id, hold });
+            return is_new.then_some(ReconcileAction::Hold { run: id, hold });
         }
         self.add(run);
         self.dispatched += u32::from(run.trigger.is_mention());
@@ -119,7 +128,7 @@ impl<'a> Counts<'a> {
         {
             self.trials.insert(provider);
         }
-        Some(Action::Start { run: id })
+        Some(ReconcileAction::Start { run: id })
     }
 
     fn started_of(&self, run: &Run) -> u64 {
@@ -132,7 +141,7 @@ impl<'a> Counts<'a> {
     /// The first cap that is in the way.
     fn hold(
         &self,
-        snapshot: &Snapshot<'_>,
+        snapshot: &ReconcileSnapshot<'_>,
         run: &Run,
         agent: &AgentSpec,
         now: Millis,
@@ -172,7 +181,7 @@ impl<'a> Counts<'a> {
                 Hold::MaxDispatchesPerTick,
             ),
             (
-                run.trigger == Trigger::PullRequest
+                run.trigger == RunTrigger::PullRequest
                     && pulls.is_some_and(|p| self.pulls >= p.max_concurrent),
                 Hold::MaxConcurrentPrAgents,
             ),
@@ -183,7 +192,12 @@ impl<'a> Counts<'a> {
             .find_map(|(holds, hold)| holds.then_some(hold))
     }
 
-    fn provider_allows(&self, snapshot: &Snapshot<'_>, agent: &AgentSpec, now: Millis) -> bool {
+    fn provider_allows(
+        &self,
+        snapshot: &ReconcileSnapshot<'_>,
+        agent: &AgentSpec,
+        now: Millis,
+    ) -> bool {
         let Some(provider) = agent.provider.as_deref() else {
             return true;
         };
@@ -202,7 +216,7 @@ impl<'a> Counts<'a> {
 
 /// Whether the run may start at all, by today's configuration and budgets.
 fn may_start<'c>(
-    snapshot: &Snapshot<'c>,
+    snapshot: &ReconcileSnapshot<'c>,
     run: &Run,
     started: u64,
 ) -> Result<&'c AgentSpec, Reason> {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::config::Config;
-use crate::health::{Breaker, Usage};
+use crate::health::{AgentUsage, Breaker};
 use crate::intake::AgentKey;
 use crate::obligation::Obligation;
 use crate::run::Run;
 
 /// Everything that reconciliation decides by.
-pub struct Snapshot<'a> {
+pub struct ReconcileSnapshot<'a> {
     /// The configuration.
     pub config: &'a Config,
     /// The number of this tick, from 1; early ticks have none (0), and neither poll nor clean up.
@@ -29,7 +29,7 @@ pub struct Snapshot<'a> {
     /// Agents in quarantine.
     pub quarantined: &'a BTreeSet<AgentKey>,
     /// What agents have used this month.
-    pub usage: &'a BTreeMap<AgentKey, Usage>,
+    pub usage: &'a BTreeMap<AgentKey, AgentUsage>,
     /// How far each schedule was followed.
     pub schedules: &'a BTreeMap<AgentKey, ScheduleMark>,
     /// When a run of each project started last: the longest wait goes first.

@@ -8,6 +8,6 @@ pub(crate) use exit::words;
 pub use exit::{ExitClass, ExitReport, Terminal};
 pub use reason::{Hold, Reason};
 pub use record::{
-    Priority, ProcessIdentity, Run, RunContext, RunKey, RunState, StatusKey, Subject, Trigger,
-    WorktreeRecord,
+    AgentRunState, Priority, ProcessIdentity, Run, RunContext, RunKey, RunTrigger, StatusKey,
+    Subject, WorktreeRecord,
 };

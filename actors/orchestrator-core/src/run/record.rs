@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitReport;
 use super::reason::{Hold, Reason};
 use crate::Millis;
-use crate::config::Layer;
+use crate::config::AgentLayer;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RunState {
+pub enum AgentRunState {
     /// Accepted, waits for a tick.
     Queued,
     /// Decided on; its worktree and process are being made.
@@ -29,7 +29,7 @@ pub enum RunState {
     Rejected,
 }
 
-impl RunState {
+impl AgentRunState {
     /// All of them, in the order that a run passes them.
     pub const ALL: [Self; 6] = [
         Self::Queued,
@@ -63,7 +63,7 @@ impl RunState {
     }
 }
 
-impl std::fmt::Display for RunState {
+impl std::fmt::Display for AgentRunState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.as_str())
     }
@@ -107,7 +107,7 @@ impl Subject {
 /// Who or what asked for a run. The order is the order of urgency within a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum RunTrigger {
     /// A comment on the forge.
     Mention,
     /// `orchctl trigger`: a mention with issue number 0.
@@ -118,7 +118,7 @@ pub enum Trigger {
     Schedule,
 }
 
-impl Trigger {
+impl RunTrigger {
     /// The stable word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -155,13 +155,13 @@ pub enum Priority {
 
 impl Priority {
     /// The priority of a run.
-    pub fn for_trigger(layer: Layer, trigger: Trigger) -> Self {
+    pub fn for_trigger(layer: AgentLayer, trigger: RunTrigger) -> Self {
         match (layer, trigger) {
-            (Layer::Safety, _) => Self::Safety,
-            (_, Trigger::Mention | Trigger::Cli) => Self::Mention,
-            (_, Trigger::PullRequest) => Self::PullRequest,
-            (Layer::Core, Trigger::Schedule) => Self::Core,
-            (Layer::Growth, Trigger::Schedule) => Self::Growth,
+            (AgentLayer::Safety, _) => Self::Safety,
+            (_, RunTrigger::Mention | RunTrigger::Cli) => Self::Mention,
+            (_, RunTrigger::PullRequest) => Self::PullRequest,
+            (AgentLayer::Core, RunTrigger::Schedule) => Self::Core,
+            (AgentLayer::Growth, RunTrigger::Schedule) => Self::Growth,
         }
     }
 }
@@ -255,13 +255,13 @@ pub struct Run {
     /// What it is about.
     pub subject: Subject,
     /// Who asked.
-    pub trigger: Trigger,
+    pub trigger: RunTrigger,
     /// Order of starting.
     pub priority: Priority,
     /// Length of the chain of runs that asked for runs; 1 for a person.
     pub depth: u16,
     /// How far it got.
-    pub state: RunState,
+    pub state: AgentRunState,
     /// Why it waits, as the last tick saw it. Not stored: the next tick sees it again.
     #[serde(skip)]
     pub hold: Option<Hold>,
@@ -305,7 +305,7 @@ impl Run {
     pub fn repetition(&self, id: RunId, now: Millis) -> Self {
         Self {
             id,
-            state: RunState::Queued,
+            state: AgentRunState::Queued,
             hold: None,
             reason: None,
             ending: None,

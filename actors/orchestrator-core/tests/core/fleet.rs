@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use config_core::{Environment, UnknownKeys};
-use forge_core::{CommitSha, Event, Login, ObjectFormats, RunId, WebhookHeaders};
+use forge_core::{CommitSha, ForgeEvent, Login, ObjectFormats, RunId, WebhookHeaders};
 use orchestrator_core::Millis;
-use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
-use orchestrator_core::health::Usage;
-use orchestrator_core::intake::{AgentKey, Decision, Dispatch, IntakeContext, decide};
+use orchestrator_core::config::{AnyHost, Config, ConfigFile, ConfigFiles, check};
+use orchestrator_core::health::AgentUsage;
+use orchestrator_core::intake::{AgentKey, Dispatch, EventDecision, IntakeContext, decide};
 use serde_json::{Value, json};
 
 pub(crate) const MAIN: &str = r#"
@@ -84,10 +84,10 @@ max_parallel = 4
 "#;
 
 pub(crate) fn config_of(text: &str) -> Config {
-    let files = Files {
+    let files = ConfigFiles {
         folder: "/etc/orch".into(),
         main: ConfigFile::new("orchestrator.toml", text),
-        ..Files::default()
+        ..ConfigFiles::default()
     };
     let checked = check(
         &files,
@@ -117,13 +117,20 @@ pub(crate) fn key(project: &str, agent: &str) -> AgentKey {
     )
 }
 
-pub(crate) fn event(body: &Value) -> Event {
+pub(crate) fn event(body: &Value) -> ForgeEvent {
     let headers = WebhookHeaders::collect([]);
     let bytes = serde_json::to_vec(body).expect("JSON");
-    Event::parse(&headers, &bytes, ObjectFormats::Sha1).unwrap_or_else(|error| panic!("{error}"))
+    ForgeEvent::parse(&headers, &bytes, ObjectFormats::Sha1)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub(crate) fn comment(repository: &str, issue: u64, id: u64, author: &str, body: &str) -> Event {
+pub(crate) fn comment(
+    repository: &str,
+    issue: u64,
+    id: u64,
+    author: &str,
+    body: &str,
+) -> ForgeEvent {
     event(&json!({
         "action": "created",
         "comment": {"id": id, "body": body, "user": {"login": author}, "created_at": "2026-11-21T10:00:00Z"},
@@ -132,11 +139,11 @@ pub(crate) fn comment(repository: &str, issue: u64, id: u64, author: &str, body:
     }))
 }
 
-pub(crate) fn pull(action: &str, number: u64, head: u32) -> Event {
+pub(crate) fn pull(action: &str, number: u64, head: u32) -> ForgeEvent {
     pull_with(action, number, head, &json!({}))
 }
 
-pub(crate) fn pull_with(action: &str, number: u64, head: u32, more: &Value) -> Event {
+pub(crate) fn pull_with(action: &str, number: u64, head: u32, more: &Value) -> ForgeEvent {
     let mut pull = json!({
         "title": "A change", "html_url": "http://forge/pulls/1", "number": number, "state": "open",
         "user": {"login": "alice"},
@@ -156,7 +163,7 @@ pub(crate) fn pull_with(action: &str, number: u64, head: u32, more: &Value) -> E
 pub(crate) struct World {
     pub(crate) config: Config,
     pub(crate) quarantined: BTreeSet<AgentKey>,
-    pub(crate) usage: BTreeMap<AgentKey, Usage>,
+    pub(crate) usage: BTreeMap<AgentKey, AgentUsage>,
     pub(crate) recent: u32,
     pub(crate) queued: usize,
     pub(crate) own: BTreeSet<Login>,
@@ -178,7 +185,7 @@ impl World {
         }
     }
 
-    pub(crate) fn decide(&self, event: &Event) -> Decision {
+    pub(crate) fn decide(&self, event: &ForgeEvent) -> EventDecision {
         let usage = |key: &AgentKey| self.usage.get(key).copied().unwrap_or_default();
         let new_id = || {
             self.next.set(self.next.get() + 1);
@@ -199,18 +206,18 @@ impl World {
         )
     }
 
-    pub(crate) fn dispatch(&self, event: &Event) -> Dispatch {
+    pub(crate) fn dispatch(&self, event: &ForgeEvent) -> Dispatch {
         match self.decide(event) {
-            Decision::Dispatch(dispatch) => *dispatch,
-            Decision::Ignored(why) => panic!("ignored: {why}"),
+            EventDecision::Dispatch(dispatch) => *dispatch,
+            EventDecision::Ignored(why) => panic!("ignored: {why}"),
         }
     }
 
     /// `agent` for what is queued, `agent: reason` for what is refused.
-    pub(crate) fn outcome(&self, event: &Event) -> Vec<String> {
+    pub(crate) fn outcome(&self, event: &ForgeEvent) -> Vec<String> {
         match self.decide(event) {
-            Decision::Ignored(why) => vec![format!("ignored: {why}")],
-            Decision::Dispatch(dispatch) => {
+            EventDecision::Ignored(why) => vec![format!("ignored: {why}")],
+            EventDecision::Dispatch(dispatch) => {
                 let queued = dispatch.runs.iter().map(|want| want.run.agent.to_string());
                 let refused = dispatch
                     .rejected

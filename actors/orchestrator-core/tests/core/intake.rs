@@ -1,8 +1,8 @@
 //! What events lead to.
 
-use orchestrator_core::health::Usage;
+use orchestrator_core::health::AgentUsage;
 use orchestrator_core::intake::identity_without_request;
-use orchestrator_core::run::{Priority, Reason, RunState, Trigger};
+use orchestrator_core::run::{AgentRunState, Priority, Reason, RunTrigger};
 use serde_json::json;
 
 use crate::fleet::{World, comment, key, pull, pull_with, sha};
@@ -74,7 +74,7 @@ fn what_stands_against_an_agent_is_told() {
     assert_eq!(world.outcome(&ask), ["miser"]);
     world
         .usage
-        .insert(key("main", "miser"), Usage { runs: 2, cents: 0 });
+        .insert(key("main", "miser"), AgentUsage { runs: 2, cents: 0 });
     assert_eq!(world.outcome(&ask), ["miser: budget_exhausted"]);
     world.quarantined.insert(key("main", "miser"));
     assert_eq!(world.outcome(&ask), ["miser: quarantined"]);
@@ -220,7 +220,7 @@ fn w25_strangers_by_the_forges_own_word_are_refused() {
 #[test]
 fn w25_where_the_event_does_not_say_the_forge_is_to_be_asked() {
     let mut world = World::new();
-    let asked = |world: &World, event: &forge_core::Event| {
+    let asked = |world: &World, event: &forge_core::ForgeEvent| {
         let dispatch = world.dispatch(event);
         dispatch.runs[0].run.check_author
     };
@@ -264,12 +264,12 @@ fn a_comments_mark_does_not_depend_on_its_delivery() {
     assert_eq!(want.context.task, "fix it");
     assert_eq!(
         (want.run.trigger, want.run.priority),
-        (Trigger::Mention, Priority::Mention)
+        (RunTrigger::Mention, Priority::Mention)
     );
     let cli = world.dispatch(&comment("acme/main", 0, 0, "cli", "@orch:reviewer"));
     assert_eq!(
         (cli.identity, cli.runs[0].run.trigger),
-        (None, Trigger::Cli)
+        (None, RunTrigger::Cli)
     );
 }
 
@@ -317,7 +317,7 @@ fn a_skipped_fan_out_still_owes_terminal_statuses() {
     let run = skipped.run.as_ref().expect("a record");
     assert_eq!(
         (run.state, run.reason),
-        (RunState::Rejected, Some(Reason::Quarantined))
+        (AgentRunState::Rejected, Some(Reason::Quarantined))
     );
     assert!(run.status.is_some());
     let fork =
@@ -372,7 +372,7 @@ fn a_trigger_by_hand_may_name_an_issue() {
     for state in ["open", "closed"] {
         let dispatch = world.dispatch(&event(true, state));
         let run = &dispatch.runs[0].run;
-        assert!(!run.check_author && run.trigger == orchestrator_core::run::Trigger::Cli);
+        assert!(!run.check_author && run.trigger == orchestrator_core::run::RunTrigger::Cli);
         assert_eq!(run.issue().map(u64::from), Some(7));
     }
 }

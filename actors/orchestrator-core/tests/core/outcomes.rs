@@ -4,7 +4,7 @@ use forge_core::CommitState;
 use orchestrator_core::obligation::conclusion;
 use orchestrator_core::prompt::compose;
 use orchestrator_core::run::{
-    ExitClass, ExitReport, Hold, Reason, Run, RunContext, RunState, Terminal,
+    AgentRunState, ExitClass, ExitReport, Hold, Reason, Run, RunContext, Terminal,
 };
 use orchestrator_core::verdict::{Verdict, VerdictSource, find};
 
@@ -67,7 +67,7 @@ fn o03_a_verdict_counts_only_for_its_own_run() {
 
 fn exited(class: ExitClass) -> Run {
     Run {
-        state: RunState::Exited,
+        state: AgentRunState::Exited,
         exit: Some(ExitReport {
             class,
             terminal: Terminal::Code(0),
@@ -89,7 +89,7 @@ fn every_end_has_a_terminal_status() {
         assert_eq!(state == CommitState::Success, class.is_success(), "{class}");
     }
     for reason in Reason::ALL {
-        for state in [RunState::Cancelled, RunState::Rejected] {
+        for state in [AgentRunState::Cancelled, AgentRunState::Rejected] {
             let run = Run {
                 state,
                 reason: Some(*reason),
@@ -103,7 +103,11 @@ fn every_end_has_a_terminal_status() {
             );
         }
     }
-    for state in [RunState::Queued, RunState::Starting, RunState::Running] {
+    for state in [
+        AgentRunState::Queued,
+        AgentRunState::Starting,
+        AgentRunState::Running,
+    ] {
         assert_eq!(
             conclusion(&Run { state, ..check() }, None, false).0,
             CommitState::Pending

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{CommitState, RunId};
 use orchestrator_core::Millis;
-use orchestrator_core::action::Action;
+use orchestrator_core::action::ReconcileAction;
 use orchestrator_core::config::Config;
-use orchestrator_core::health::{Breaker, Usage};
+use orchestrator_core::health::{AgentUsage, Breaker};
 use orchestrator_core::intake::AgentKey;
 use orchestrator_core::obligation::Obligation;
-use orchestrator_core::reconcile::{ScheduleMark, Snapshot, reconcile};
-use orchestrator_core::run::{Hold, Priority, Reason, Run, RunState, Subject, Trigger};
+use orchestrator_core::reconcile::{ReconcileSnapshot, ScheduleMark, reconcile};
+use orchestrator_core::run::{AgentRunState, Hold, Priority, Reason, Run, RunTrigger, Subject};
 
 use crate::fleet::{World, config, config_of, key, pull, run_id};
 
@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     pub(crate) paused: BTreeSet<forge_core::ProjectId>,
     pub(crate) breakers: BTreeMap<String, Breaker>,
     pub(crate) quarantined: BTreeSet<AgentKey>,
-    pub(crate) usage: BTreeMap<AgentKey, Usage>,
+    pub(crate) usage: BTreeMap<AgentKey, AgentUsage>,
     pub(crate) schedules: BTreeMap<AgentKey, ScheduleMark>,
     pub(crate) last_started: BTreeMap<forge_core::ProjectId, Millis>,
     pub(crate) obligations: Vec<Obligation>,
@@ -54,8 +54,8 @@ impl Bench {
         }
     }
 
-    pub(crate) fn decide(&self, now: Millis) -> Vec<Action> {
-        let state = Snapshot {
+    pub(crate) fn decide(&self, now: Millis) -> Vec<ReconcileAction> {
+        let state = ReconcileSnapshot {
             config: &self.config,
             tick: self.tick,
             open: &self.open,
@@ -72,7 +72,7 @@ impl Bench {
         reconcile(&state, now)
     }
 
-    fn queue(&mut self, project: &str, agent: &str, trigger: Trigger) -> RunId {
+    fn queue(&mut self, project: &str, agent: &str, trigger: RunTrigger) -> RunId {
         let n = self.open.len() as u64 + 1;
         let agent_spec = self
             .config
@@ -92,7 +92,7 @@ impl Bench {
             trigger,
             priority: Priority::for_trigger(layer, trigger),
             depth: 1,
-            state: RunState::Queued,
+            state: AgentRunState::Queued,
             hold: None,
             reason: None,
             status: None,
@@ -110,17 +110,17 @@ impl Bench {
     }
 }
 
-fn started(actions: &[Action]) -> Vec<RunId> {
-    let start = |action: &Action| match action {
-        Action::Start { run } => Some(run.clone()),
+fn started(actions: &[ReconcileAction]) -> Vec<RunId> {
+    let start = |action: &ReconcileAction| match action {
+        ReconcileAction::Start { run } => Some(run.clone()),
         _ => None,
     };
     actions.iter().filter_map(start).collect()
 }
 
-fn holds(actions: &[Action]) -> BTreeMap<RunId, Hold> {
-    let hold = |action: &Action| match action {
-        Action::Hold { run, hold } => Some((run.clone(), *hold)),
+fn holds(actions: &[ReconcileAction]) -> BTreeMap<RunId, Hold> {
+    let hold = |action: &ReconcileAction| match action {
+        ReconcileAction::Hold { run, hold } => Some((run.clone(), *hold)),
         _ => None,
     };
     actions.iter().filter_map(hold).collect()
@@ -129,12 +129,12 @@ fn holds(actions: &[Action]) -> BTreeMap<RunId, Hold> {
 #[test]
 fn priority_then_round_robin_then_first_come() {
     let mut bench = Bench::new(config());
-    let growth = bench.queue("main", "build-runner", Trigger::Schedule);
-    let first = bench.queue("main", "reviewer", Trigger::Mention);
-    let second = bench.queue("main", "reviewer", Trigger::Mention);
-    let other = bench.queue("tools", "developer", Trigger::Mention);
-    let check = bench.queue("main", "build-runner", Trigger::PullRequest);
-    let guard = bench.queue("main", "guard", Trigger::Schedule);
+    let growth = bench.queue("main", "build-runner", RunTrigger::Schedule);
+    let first = bench.queue("main", "reviewer", RunTrigger::Mention);
+    let second = bench.queue("main", "reviewer", RunTrigger::Mention);
+    let other = bench.queue("tools", "developer", RunTrigger::Mention);
+    let check = bench.queue("main", "build-runner", RunTrigger::PullRequest);
+    let guard = bench.queue("main", "guard", RunTrigger::Schedule);
     let order = started(&bench.decide(100));
     assert_eq!(
         order,
@@ -151,14 +151,14 @@ fn priority_then_round_robin_then_first_come() {
 fn every_cap_is_named() {
     let mut bench = Bench::new(config());
     let ids: Vec<RunId> = (0..5)
-        .map(|_| bench.queue("main", "reviewer", Trigger::Mention))
+        .map(|_| bench.queue("main", "reviewer", RunTrigger::Mention))
         .collect();
     let actions = bench.decide(100);
     assert_eq!(started(&actions), ids[..3], "three a tick");
     assert_eq!(holds(&actions)[&ids[3]], Hold::MaxDispatchesPerTick);
     let one = |change: &dyn Fn(&mut Bench)| {
         let mut bench = Bench::new(config());
-        let run = bench.queue("main", "reviewer", Trigger::Mention);
+        let run = bench.queue("main", "reviewer", RunTrigger::Mention);
         change(&mut bench);
         holds(&bench.decide(100)).get(&run).copied()
     };
@@ -166,7 +166,7 @@ fn every_cap_is_named() {
     let active = |bench: &mut Bench, agent: &str, trigger, count: u32| {
         for _ in 0..count {
             let run = bench.queue("main", agent, trigger);
-            bench.open.last_mut().expect("queued").state = RunState::Running;
+            bench.open.last_mut().expect("queued").state = AgentRunState::Running;
             bench.active.insert(run);
         }
     };
@@ -180,15 +180,15 @@ fn every_cap_is_named() {
     };
     assert_eq!(one(&broken), Some(Hold::BreakerOpen));
     assert_eq!(
-        one(&|b| active(b, "reviewer", Trigger::Schedule, 4)),
+        one(&|b| active(b, "reviewer", RunTrigger::Schedule, 4)),
         Some(Hold::AgentCap)
     );
     assert_eq!(
-        one(&|b| active(b, "build-runner", Trigger::Mention, 8)),
+        one(&|b| active(b, "build-runner", RunTrigger::Mention, 8)),
         Some(Hold::MaxConcurrentMentionAgents)
     );
     assert_eq!(
-        one(&|b| active(b, "guard", Trigger::Schedule, 16)),
+        one(&|b| active(b, "guard", RunTrigger::Schedule, 16)),
         Some(Hold::ProjectCap)
     );
     assert_eq!(one(&|b| b.config.max_running = 0), Some(Hold::TotalCap));
@@ -198,7 +198,7 @@ fn every_cap_is_named() {
 fn deciding_twice_holds_once() {
     let mut bench = Bench::new(config());
     for _ in 0..5 {
-        bench.queue("main", "reviewer", Trigger::Mention);
+        bench.queue("main", "reviewer", RunTrigger::Mention);
     }
     let first = bench.decide(100);
     assert_eq!(bench.decide(100), first, "nothing was carried out");
@@ -216,13 +216,13 @@ fn deciding_twice_holds_once() {
             .iter_mut()
             .find(|r| r.id == run)
             .expect("open")
-            .state = RunState::Running;
+            .state = AgentRunState::Running;
         bench.active.insert(run);
     }
     for run in bench
         .open
         .iter_mut()
-        .filter(|run| run.state == RunState::Queued)
+        .filter(|run| run.state == AgentRunState::Queued)
     {
         run.hold = Some(Hold::AgentCap);
     }
@@ -236,8 +236,8 @@ fn deciding_twice_holds_once() {
 #[test]
 fn an_open_circuit_lets_one_run_try() {
     let mut bench = Bench::new(config());
-    bench.queue("main", "reviewer", Trigger::Mention);
-    bench.queue("main", "reviewer", Trigger::Mention);
+    bench.queue("main", "reviewer", RunTrigger::Mention);
+    bench.queue("main", "reviewer", RunTrigger::Mention);
     bench
         .breakers
         .insert("anthropic".into(), Breaker::Open { until: 100 });
@@ -249,11 +249,11 @@ fn an_open_circuit_lets_one_run_try() {
 fn a_budget_is_not_overdrawn_within_one_tick() {
     let mut bench = Bench::new(config());
     for _ in 0..3 {
-        bench.queue("main", "miser", Trigger::PullRequest);
+        bench.queue("main", "miser", RunTrigger::PullRequest);
     }
     let actions = bench.decide(100);
     assert_eq!(started(&actions).len(), 2);
-    let last = Action::Reject {
+    let last = ReconcileAction::Reject {
         run: run_id(3),
         reason: Reason::BudgetExhausted,
     };
@@ -263,15 +263,15 @@ fn a_budget_is_not_overdrawn_within_one_tick() {
 #[test]
 fn o18_active_runs_that_nobody_keeps_are_lost() {
     let mut bench = Bench::new(config());
-    for state in [RunState::Starting, RunState::Running] {
-        bench.queue("main", "reviewer", Trigger::Mention);
+    for state in [AgentRunState::Starting, AgentRunState::Running] {
+        bench.queue("main", "reviewer", RunTrigger::Mention);
         bench.open.last_mut().expect("queued").state = state;
     }
-    let lost = |n| Action::Lost { run: run_id(n) };
+    let lost = |n| ReconcileAction::Lost { run: run_id(n) };
     assert_eq!(bench.decide(100), [lost(1), lost(2)]);
     bench.active.insert(run_id(1));
     bench.open[0].ending = Some(Reason::Superseded);
-    let kill = Action::Kill {
+    let kill = ReconcileAction::Kill {
         run: run_id(1),
         reason: Reason::Superseded,
     };
@@ -290,8 +290,10 @@ fn f09_schedules_survive_clocks() {
         let mut due = 0;
         for action in bench.decide(now) {
             match action {
-                Action::MarkSchedule { agent, mark } => drop(bench.schedules.insert(agent, mark)),
-                Action::Schedule { due: time, .. } => {
+                ReconcileAction::MarkSchedule { agent, mark } => {
+                    drop(bench.schedules.insert(agent, mark))
+                }
+                ReconcileAction::Schedule { due: time, .. } => {
                     runs.push(time);
                     due += 1;
                 }
@@ -346,12 +348,12 @@ fn a_schedule_does_not_pile_up() {
     bench
         .schedules
         .insert(key("main", "guard"), ScheduleMark { last: 0, next: 10 });
-    bench.queue("main", "guard", Trigger::Schedule);
+    bench.queue("main", "guard", RunTrigger::Schedule);
     bench.active.insert(run_id(1));
-    bench.open[0].state = RunState::Running;
+    bench.open[0].state = AgentRunState::Running;
     let actions = bench.decide(7_200_000);
     assert!(
-        matches!(actions.as_slice(), [Action::MarkSchedule { .. }]),
+        matches!(actions.as_slice(), [ReconcileAction::MarkSchedule { .. }]),
         "{actions:?}"
     );
 }
@@ -365,14 +367,14 @@ fn no_status_stays_pending_without_a_run() {
     bench
         .obligations
         .push(Obligation::pending(status.clone(), run.id.clone(), 0));
-    let close = Action::CloseStatus {
+    let close = ReconcileAction::CloseStatus {
         status: status.clone(),
         run: run.id.clone(),
     };
     assert_eq!(bench.decide(100), [close]);
     bench.active.insert(run.id.clone());
     bench.open.push(Run {
-        state: RunState::Running,
+        state: AgentRunState::Running,
         ..run
     });
     assert_eq!(bench.decide(100), []);
@@ -383,7 +385,7 @@ fn no_status_stays_pending_without_a_run() {
     bench.heads = vec![(repository.clone(), sha.clone())];
     assert_eq!(
         bench.decide(100),
-        [Action::VerifyStatuses { repository, sha }]
+        [ReconcileAction::VerifyStatuses { repository, sha }]
     );
 }
 
@@ -404,10 +406,10 @@ fn polls_come_with_the_first_and_every_second_tick() {
 #[test]
 fn t8_a_run_whose_keeper_pauses_waits_with_a_reason() {
     let mut bench = Bench::new(config());
-    let run = bench.queue("main", "reviewer", Trigger::Mention);
+    let run = bench.queue("main", "reviewer", RunTrigger::Mention);
     bench.active.insert(run.clone());
     let hold = Hold::Resources;
-    let expected = Action::Hold {
+    let expected = ReconcileAction::Hold {
         run: run.clone(),
         hold,
     };
@@ -425,7 +427,11 @@ fn one_decision_for_each_run_however_many_there_are() {
         .collect();
     let mut bench = Bench::new(config_of(&format!("{}{agents}", crate::fleet::MAIN)));
     for n in 0..10_000 {
-        bench.queue("main", &format!("agent-{}", n % 1000), Trigger::PullRequest);
+        bench.queue(
+            "main",
+            &format!("agent-{}", n % 1000),
+            RunTrigger::PullRequest,
+        );
     }
     let actions = bench.decide(100);
     assert_eq!(actions.len(), 10_000);

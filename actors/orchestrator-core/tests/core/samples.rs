@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use config_core::{Colours, Environment, UnknownKeys};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{
-    CheckedConfig, ConfigFile, FileProblem, Files, Folder, Host, check, locate, routes, table,
+    CheckedConfig, ConfigFile, ConfigFiles, ConfigHost, FileProblem, Folder, check, locate, routes,
+    table,
 };
 
 /// A host where folders say by their name what they are.
 struct NamedHost;
 
-impl Host for NamedHost {
+impl ConfigHost for NamedHost {
     fn has_program(&self, program: &str) -> bool {
         program != "no-such-program"
     }
@@ -66,16 +67,16 @@ fn read_folder(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The base with a sample's files put over it.
-fn files(sample: &Path) -> Files {
+fn files(sample: &Path) -> ConfigFiles {
     let mut all = read_folder(&samples().join("base"));
     all.extend(read_folder(sample));
     put_together(all)
 }
 
-fn put_together(all: BTreeMap<String, Vec<u8>>) -> Files {
-    let mut files = Files {
+fn put_together(all: BTreeMap<String, Vec<u8>>) -> ConfigFiles {
+    let mut files = ConfigFiles {
         folder: PathBuf::from("/etc/orchestrator"),
-        ..Files::default()
+        ..ConfigFiles::default()
     };
     for (name, bytes) in all {
         let file = ConfigFile::new(name.clone(), bytes);

@@ -115,12 +115,12 @@ fn header(length: u64) -> tar::Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::{LogReader, LogSizes, Redactor, RunLog};
+    use crate::output::{AgentLogReader, LogSizes, Redactor, RunLog};
 
     const SIZES: LogSizes = LogSizes { head: 8, tail: 8 };
 
     fn text(folder: &Path) -> String {
-        LogReader::tail(folder, 1 << 20).unwrap()
+        AgentLogReader::tail(folder, 1 << 20).unwrap()
     }
 
     #[test]

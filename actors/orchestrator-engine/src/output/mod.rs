@@ -18,5 +18,5 @@ mod redact;
 
 pub use archive::{LogExtent, extent, pack, unpack};
 pub use log::{LogError, LogSizes, LogSummary, RunLog};
-pub use reader::{LogPart, LogReader, abandon};
+pub use reader::{AgentLogReader, LogPart, abandon};
 pub use redact::{MASK, Redactor};

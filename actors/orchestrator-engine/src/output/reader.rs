@@ -21,12 +21,12 @@ pub enum LogPart {
 
 /// A place in the log of a run. Never holds up the writer.
 #[derive(Debug)]
-pub struct LogReader {
+pub struct AgentLogReader {
     folder: PathBuf,
     at: u64,
 }
 
-impl LogReader {
+impl AgentLogReader {
     /// Reads from byte `at` of the output. A log that is not there (yet) is one that waits.
     pub fn new(folder: &Path, at: u64) -> Self {
         Self {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, watch};
 
-use super::limits::Limits;
+use super::limits::ProcessLimits;
 use super::process_group::ProcessGroup;
 use super::reaper::RegisteredLeader;
 use super::sandbox_status::SandboxStatus;
@@ -27,7 +27,7 @@ pub(super) struct AgentProcess {
     pub(super) input: AgentInput,
     pub(super) group: ProcessGroup,
     pub(super) log: RunLog,
-    pub(super) limits: Limits,
+    pub(super) limits: ProcessLimits,
     /// Its working directory.
     pub(super) directory: PathBuf,
     pub(super) started: Instant,

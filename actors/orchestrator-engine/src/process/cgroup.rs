@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-use super::limits::Limits;
+use super::limits::ProcessLimits;
 use crate::names::safe_name;
 
 /// Deepest nesting that is looked at below a run's cgroup: agents may make their own.
@@ -56,7 +56,7 @@ impl CgroupBase {
     }
 
     /// The cgroup of one run.
-    pub(super) fn open(&self, run: &str, limits: &Limits) -> io::Result<RunCgroup> {
+    pub(super) fn open(&self, run: &str, limits: &ProcessLimits) -> io::Result<RunCgroup> {
         let path = self.path.join(safe_name(run));
         fs::create_dir(&path)?;
         let cgroup = RunCgroup { path };

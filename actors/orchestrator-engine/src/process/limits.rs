@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The bounds of one run. `None`: no bound of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Longest duration (`max_cpu_seconds`, which is wall-clock time by the contract).
     pub wall: Duration,
     /// Longest time without a byte of output.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub folder_files: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     /// One hour, 5 s of grace, 512 processes, 4 GiB of memory, 16 GiB and a million files on disk.
     fn default() -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Resource {
     }
 }
 
-impl Limits {
+impl ProcessLimits {
     /// Which bound of processes or memory is passed, if any.
     pub(super) fn passed_by(&self, processes: u64, memory: u64) -> Option<Resource> {
         let over = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used > limit);
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn each_bound_is_found() {
-        let limits = Limits {
+        let limits = ProcessLimits {
             processes: Some(3),
             memory: Some(100),
-            ..Limits::default()
+            ..ProcessLimits::default()
         };
         assert_eq!(limits.passed_by(3, 100), None);
         assert_eq!(limits.passed_by(4, 0), Some(Resource::Processes));
@@ -121,10 +121,10 @@ mod tests {
     #[test]
     fn o14_a_folder_is_counted_without_following_links() {
         let folder = tempfile::tempdir().unwrap();
-        let limits = Limits {
+        let limits = ProcessLimits {
             folder_bytes: Some(100_000),
             folder_files: Some(5),
-            ..Limits::default()
+            ..ProcessLimits::default()
         };
         std::fs::create_dir(folder.path().join("sub")).unwrap();
         std::os::unix::fs::symlink("/", folder.path().join("sub/root")).unwrap();

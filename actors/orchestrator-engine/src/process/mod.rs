@@ -36,7 +36,7 @@ mod spec;
 pub use agent_process::{StopSignal, Stopper};
 pub use cgroup::CgroupBase;
 pub use environment::{ChildEnvironment, EnvironmentError, RunVariables};
-pub use limits::{Limits, Resource};
+pub use limits::{ProcessLimits, Resource};
 pub use previous_run::{PreviousRun, ProcessKey, end_previous_run};
 pub use process_group::Confinement;
 pub use reaper::adopt_orphans;

@@ -20,7 +20,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::agent_process::{AgentProcess, Stopper};
-use super::limits::{Limits, Resource};
+use super::limits::{ProcessLimits, Resource};
 use super::proc_table;
 use super::process_group::ProcessGroup;
 use super::reaper::{self, RegisteredLeader};
@@ -56,7 +56,7 @@ enum Phase {
 }
 
 /// A run that is monitored.
-pub(super) struct Monitor {
+pub(super) struct RunMonitor {
     agent: Child,
     registered: RegisteredLeader,
     gone: oneshot::Receiver<()>,
@@ -66,7 +66,7 @@ pub(super) struct Monitor {
     _input: Option<JoinHandle<()>>,
     group: ProcessGroup,
     log: RunLog,
-    limits: Limits,
+    limits: ProcessLimits,
     directory: PathBuf,
     count: Option<mpsc::Receiver<(Option<Resource>, Duration)>>,
     next_count: Instant,
@@ -82,7 +82,7 @@ pub(super) struct Monitor {
     peak_memory: u64,
 }
 
-impl Monitor {
+impl RunMonitor {
     /// Monitors the agent in the runtime of this thread.
     pub(super) fn new(mut agent: AgentProcess) -> Self {
         let input = agent

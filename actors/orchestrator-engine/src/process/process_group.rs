@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::cgroup::{CgroupBase, RunCgroup};
 use super::environment::RUN_VARIABLE;
-use super::limits::Limits;
+use super::limits::ProcessLimits;
 use super::proc_table::{self, ProcessRow};
 use super::reaper;
 use super::spec::ProcessEnd;
@@ -74,7 +74,11 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    pub(super) fn new(confinement: &Confinement, run: &str, limits: &Limits) -> io::Result<Self> {
+    pub(super) fn new(
+        confinement: &Confinement,
+        run: &str,
+        limits: &ProcessLimits,
+    ) -> io::Result<Self> {
         let cgroup = match confinement {
             Confinement::Cgroup(base) => Some(base.open(run, limits)?),
             Confinement::Scan => None,

@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::agent_process::{AgentProcess, Stopper};
 use super::launch::{LaunchedProcess, launch};
-use super::monitor::Monitor;
+use super::monitor::RunMonitor;
 use super::previous_run::ProcessKey;
 use super::proc_table;
 use super::process_group::{Confinement, ProcessGroup};
@@ -159,7 +159,7 @@ impl RunningAgent {
         let Self {
             runtime, process, ..
         } = self;
-        let ended = runtime.block_on(async move { Monitor::new(process).until_end().await });
+        let ended = runtime.block_on(async move { RunMonitor::new(process).until_end().await });
         // An end that never comes is not waited for.
         runtime.shutdown_background();
         ended

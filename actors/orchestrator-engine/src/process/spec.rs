@@ -9,7 +9,7 @@ use std::time::Duration;
 use forge_core::RunId;
 
 use super::environment::ChildEnvironment;
-use super::limits::{Limits, Resource};
+use super::limits::{ProcessLimits, Resource};
 use super::sandbox::{Sandbox, View};
 use crate::exhaustion;
 use crate::output::{LogError, LogSummary};
@@ -30,7 +30,7 @@ pub struct ProcessSpec {
     /// What it reads on standard input.
     pub input: AgentInput,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// How far it is kept apart.
     pub sandbox: Sandbox,
     /// What it does not see of the host; only a sandbox can hide anything.

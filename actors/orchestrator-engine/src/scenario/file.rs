@@ -1,6 +1,6 @@
 //! Reading one scenario file.
 
-use config_core::{Diagnostics, Environment, Input, Item};
+use config_core::{ConfigInput, ConfigItem, Diagnostics, Environment};
 use serde::Serialize;
 
 /// Most steps of one scenario.
@@ -17,13 +17,13 @@ pub struct Scenario {
     /// Longest time for one step, in milliseconds.
     pub timeout_ms: u64,
     /// What is done, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScenarioStep>,
 }
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-pub enum Step {
+pub enum ScenarioStep {
     /// Opens an address.
     Goto {
         /// Absolute, or from the base.
@@ -60,15 +60,15 @@ pub enum Step {
 /// # Errors
 /// Every mistake of the file, with line and column.
 pub fn parse(name: &str, text: &[u8], environment: &Environment) -> Result<Scenario, Diagnostics> {
-    let input = Input::toml(name, text, environment);
+    let input = ConfigInput::toml(name, text, environment);
     input.decode(scenario).map(|decoded| decoded.value)
 }
 
-fn scenario(item: &Item<'_>) -> Option<Scenario> {
+fn scenario(item: &ConfigItem<'_>) -> Option<Scenario> {
     let keys = ["name", "base_url", "timeout_secs", "step"];
     item.fields("the scenario", &keys, |fields| {
-        let name = fields.required("name", Item::string);
-        let base_url = fields.required("base_url", Item::http_url);
+        let name = fields.required("name", ConfigItem::string);
+        let base_url = fields.required("base_url", ConfigItem::http_url);
         let timeout = fields.optional("timeout_secs", |item| item.integer(1..=120));
         let steps = fields.required("step", |item| {
             let steps = item.non_empty_list("a scenario needs at least one step", step)?;
@@ -86,7 +86,7 @@ fn scenario(item: &Item<'_>) -> Option<Scenario> {
     })
 }
 
-fn step(item: &Item<'_>) -> Option<Step> {
+fn step(item: &ConfigItem<'_>) -> Option<ScenarioStep> {
     item.fields("a step", &KINDS, |fields| {
         let written: Vec<&str> = KINDS
             .into_iter()
@@ -102,37 +102,37 @@ fn step(item: &Item<'_>) -> Option<Step> {
         };
         match kind {
             "goto" => fields
-                .required(kind, Item::string)
-                .map(|url| Step::Goto { url }),
+                .required(kind, ConfigItem::string)
+                .map(|url| ScenarioStep::Goto { url }),
             "click" => fields
-                .required(kind, Item::string)
-                .map(|selector| Step::Click { selector }),
+                .required(kind, ConfigItem::string)
+                .map(|selector| ScenarioStep::Click { selector }),
             "type" => fields.required(kind, |item| {
                 let (selector, text) = place_and_text(item, "into")?;
-                Some(Step::Type {
+                Some(ScenarioStep::Type {
                     selector,
                     text: text?,
                 })
             }),
             "expect" => fields.required(kind, |item| {
                 let (selector, text) = place_and_text(item, "in")?;
-                Some(Step::Expect {
+                Some(ScenarioStep::Expect {
                     selector,
                     text: text.unwrap_or_default(),
                 })
             }),
             _ => fields
                 .required(kind, picture)
-                .map(|name| Step::Screenshot { name }),
+                .map(|name| ScenarioStep::Screenshot { name }),
         }
     })
 }
 
 /// `{ into = "#query", text = "words" }`
-fn place_and_text(item: &Item<'_>, place: &str) -> Option<(String, Option<String>)> {
+fn place_and_text(item: &ConfigItem<'_>, place: &str) -> Option<(String, Option<String>)> {
     item.fields("this step", &[place, "text"], |fields| {
-        let selector = fields.required(place, Item::string);
-        let read = |item: &Item<'_>| item.any_string().map(str::to_owned);
+        let selector = fields.required(place, ConfigItem::string);
+        let read = |item: &ConfigItem<'_>| item.any_string().map(str::to_owned);
         let text = if place == "into" {
             fields.required("text", read)
         } else {
@@ -143,7 +143,7 @@ fn place_and_text(item: &Item<'_>, place: &str) -> Option<(String, Option<String
 }
 
 /// The name of a picture is the name of a file.
-fn picture(item: &Item<'_>) -> Option<String> {
+fn picture(item: &ConfigItem<'_>) -> Option<String> {
     let name = item.string()?;
     if crate::names::safe_name(&name) != name || name.contains('.') {
         item.error("a picture's name has lower-case letters, digits, '-' and '_' only");
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!((scenario.steps.len(), scenario.timeout_ms), (5, 10_000));
         assert_eq!(
             scenario.steps[3],
-            Step::Expect {
+            ScenarioStep::Expect {
                 selector: "h1".into(),
                 text: String::new()
             }

@@ -24,5 +24,5 @@
 mod file;
 mod plan;
 
-pub use file::{Scenario, Step, parse};
-pub use plan::{BrowserPlan, PlanError, prepare};
+pub use file::{Scenario, ScenarioStep, parse};
+pub use plan::{BrowserPlan, ScenarioPlanError, prepare};

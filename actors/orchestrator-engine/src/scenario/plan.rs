@@ -42,7 +42,7 @@ impl BrowserPlan {
 
 /// Why there is nothing to run.
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
+pub enum ScenarioPlanError {
     /// Scenario files with mistakes; all of them, ready to be shown.
     #[error("{0}")]
     Wrong(String),
@@ -77,14 +77,14 @@ struct Plan<'a> {
 /// go to `reports/<run>`.
 ///
 /// # Errors
-/// [`PlanError`] with every mistake of every file.
+/// [`ScenarioPlanError`] with every mistake of every file.
 pub fn prepare(
     scenarios: &Path,
     environment: &Environment,
     run_folder: &Path,
     reports: &Path,
     run: &str,
-) -> Result<BrowserPlan, PlanError> {
+) -> Result<BrowserPlan, ScenarioPlanError> {
     let all = read_all(scenarios, environment)?;
     let plan = BrowserPlan {
         script: run_folder.join("scenarios.mjs"),
@@ -108,7 +108,7 @@ pub fn prepare(
 fn read_all(
     folder: &Path,
     environment: &Environment,
-) -> Result<Vec<(String, Scenario)>, PlanError> {
+) -> Result<Vec<(String, Scenario)>, ScenarioPlanError> {
     let entries = fs::read_dir(folder).map_err(error_at(folder))?;
     let is_toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
     let mut paths: Vec<PathBuf> = entries
@@ -118,10 +118,10 @@ fn read_all(
         .collect();
     paths.sort();
     if paths.is_empty() {
-        return Err(PlanError::Empty(folder.to_owned()));
+        return Err(ScenarioPlanError::Empty(folder.to_owned()));
     }
     if paths.len() > MAX_FILES {
-        return Err(PlanError::Refused {
+        return Err(ScenarioPlanError::Refused {
             path: folder.to_owned(),
             reason: "more than 500 scenario files",
         });
@@ -140,16 +140,16 @@ fn read_all(
     if wrong.is_empty() {
         Ok(read)
     } else {
-        Err(PlanError::Wrong(wrong.join("\n")))
+        Err(ScenarioPlanError::Wrong(wrong.join("\n")))
     }
 }
 
 /// A plain file only: a pipe or a device would be waited for.
-fn bytes(path: &Path) -> Result<Vec<u8>, PlanError> {
+fn bytes(path: &Path) -> Result<Vec<u8>, ScenarioPlanError> {
     let data = path.symlink_metadata().map_err(error_at(path))?;
     if !data.is_file() || data.len() > MAX_FILE_BYTES {
         let reason = "not a plain file of at most 256 KiB";
-        return Err(PlanError::Refused {
+        return Err(ScenarioPlanError::Refused {
             path: path.to_owned(),
             reason,
         });
@@ -157,8 +157,8 @@ fn bytes(path: &Path) -> Result<Vec<u8>, PlanError> {
     fs::read(path).map_err(error_at(path))
 }
 
-fn error_at(path: &Path) -> impl FnOnce(io::Error) -> PlanError + '_ {
-    move |source| PlanError::Io {
+fn error_at(path: &Path) -> impl FnOnce(io::Error) -> ScenarioPlanError + '_ {
+    move |source| ScenarioPlanError::Io {
         path: path.to_owned(),
         source,
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use forge_core::{CommitSha, ObjectFormats};
-use git_engine::{Call, Git, GitError, References, Remote, TreeLimits};
+use git_engine::{Git, GitError, GitInvocation, References, Remote, TreeLimits};
 use parking_lot::Mutex;
 
 use super::error::WorktreeError;
@@ -284,12 +284,12 @@ impl ProjectMirror {
     }
 
     /// A call in the mirror, by the mirror's own configuration alone.
-    fn call(&self, what: &str) -> Result<Call, WorktreeError> {
+    fn call(&self, what: &str) -> Result<GitInvocation, WorktreeError> {
         write_config(&self.folder, &self.config())?;
         Ok(self.git_call(what))
     }
 
-    fn git_call(&self, what: &str) -> Call {
+    fn git_call(&self, what: &str) -> GitInvocation {
         let call = self.git.call(&self.folder, what);
         call.env("GIT_DIR", &self.folder)
     }

@@ -35,7 +35,7 @@ pub use error::WorktreeError;
 pub use gc::{GcOutcome, WorktreeRun};
 pub use mirror::ProjectMirror;
 pub use save_commits::SettledBranch;
-pub use tree::{Purpose, Worktree};
+pub use tree::{Worktree, WorktreePurpose};
 
 use self::clone::CloneConfig;
 use self::integrity::ReferenceDigest;
@@ -169,7 +169,7 @@ impl Worktrees {
     pub fn create(
         &self,
         checkout: &Path,
-        purpose: &Purpose,
+        purpose: &WorktreePurpose,
         start: &CommitSha,
     ) -> Result<Worktree, WorktreeError> {
         let mirror = self.mirror(&purpose.project, checkout)?;
@@ -295,7 +295,7 @@ impl Worktrees {
 
     /// A question to a repository of the project, `rev-parse` or `config`: they start no program
     /// whatever its configuration says, and hold no secret.
-    fn call(&self, repository: &Path, what: &str) -> git_engine::Call {
+    fn call(&self, repository: &Path, what: &str) -> git_engine::GitInvocation {
         debug_assert!(["rev-parse", "config"].contains(&what), "no other call");
         self.git
             .call(repository, what)
@@ -328,7 +328,7 @@ impl Worktree {
     pub fn find(
         worktrees: &Worktrees,
         repository: &Path,
-        purpose: &Purpose,
+        purpose: &WorktreePurpose,
         start: CommitSha,
     ) -> Result<Self, WorktreeError> {
         Ok(Self {

@@ -8,7 +8,7 @@ use crate::names::safe_name;
 
 /// What a worktree is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purpose {
+pub struct WorktreePurpose {
     /// The project.
     pub project: ProjectId,
     /// The agent.
@@ -35,7 +35,7 @@ pub struct Worktree {
     pub run: RunId,
 }
 
-impl Purpose {
+impl WorktreePurpose {
     /// The branch that all work of the run is on.
     pub fn branch(&self) -> String {
         format!("orch/{}/{}", self.agent, self.run)

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use orchestrator_engine::process::{
-    AgentInput, EndCause, Limits, ProcessEnd, ProcessSpec, Resource, RunningAgent, StartError,
-    StopCause,
+    AgentInput, EndCause, ProcessEnd, ProcessLimits, ProcessSpec, Resource, RunningAgent,
+    StartError, StopCause,
 };
 
 use crate::support::{ProcessTestBed, alive, limits, wait_for_output};
@@ -67,7 +67,7 @@ fn a_prompt_is_read_to_its_end_and_need_not_be_read() {
 
 #[test]
 fn the_wall_clock_ends_a_run() {
-    let limits = Limits {
+    let limits = ProcessLimits {
         wall: Duration::from_millis(400),
         ..limits()
     };
@@ -81,7 +81,7 @@ fn the_wall_clock_ends_a_run() {
 
 #[test]
 fn o15_silence_ends_a_run_whatever_it_waits_for() {
-    let stall = Limits {
+    let stall = ProcessLimits {
         stall: Some(Duration::from_millis(400)),
         ..limits()
     };
@@ -137,7 +137,7 @@ fn a_stop_before_the_run_is_watched_is_not_lost() {
 #[test]
 fn o14_a_fork_bomb_and_a_memory_hog_are_ended_and_named() {
     let test_bed = ProcessTestBed::best();
-    let few = Limits {
+    let few = ProcessLimits {
         processes: Some(40),
         ..limits()
     };
@@ -145,7 +145,7 @@ fn o14_a_fork_bomb_and_a_memory_hog_are_ended_and_named() {
     let (ended, _) = test_bed.run(bomb, few);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::Processes));
     assert_eq!(ended.unkillable, [0; 0]);
-    let little = Limits {
+    let little = ProcessLimits {
         memory: Some(64 << 20),
         ..limits()
     };
@@ -157,20 +157,20 @@ fn o14_a_fork_bomb_and_a_memory_hog_are_ended_and_named() {
 #[test]
 fn o14_a_folder_filled_with_files_or_bytes_ends_the_run() {
     let test_bed = ProcessTestBed::best();
-    let files = Limits {
+    let files = ProcessLimits {
         folder_files: Some(1000),
         ..limits()
     };
     let many = "mkdir d; i=0; while :; do : > d/$i; i=$((i+1)); done";
     let (ended, _) = test_bed.run(many, files);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::FolderFiles));
-    let bytes = Limits {
+    let bytes = ProcessLimits {
         folder_bytes: Some(4 << 20),
         ..limits()
     };
     let (ended, _) = test_bed.run("head -c 16M /dev/zero > big; sleep TOKEN", bytes);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::FolderBytes));
-    let file = Limits {
+    let file = ProcessLimits {
         file_size: Some(1 << 20),
         ..limits()
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orchestrator_engine::output::{LogSizes, Redactor};
-use orchestrator_engine::process::{EndCause, Limits, ProcessEnd};
+use orchestrator_engine::process::{EndCause, ProcessEnd, ProcessLimits};
 
 use crate::support::{ProcessTestBed, limits, text};
 
@@ -29,7 +29,7 @@ fn f11_a_gigabyte_of_output_is_kept_head_and_tail_within_16_mib_of_memory() {
     };
     let script = "echo the beginning; head -c 1073741824 /dev/zero; echo; echo key sk-flood-1234567890; echo the end";
     // A machine with other work takes minutes for this.
-    let limits = Limits {
+    let limits = ProcessLimits {
         wall: Duration::from_secs(900),
         ..limits()
     };

@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use orchestrator_engine::process::{Confinement, Limits, StopCause};
+use orchestrator_engine::process::{Confinement, ProcessLimits, StopCause};
 
 use crate::support::{ProcessTestBed, alive, limits, wait_for_output};
 
@@ -49,7 +49,7 @@ const WITHOUT_A_TRACE: (&str, &str) = (
 );
 
 fn round(test_bed: &ProcessTestBed, name: &str, script: &str) -> Result<(), String> {
-    let limits = Limits {
+    let limits = ProcessLimits {
         memory: Some(256 << 20),
         ..limits()
     };

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use config_core::Environment;
 use forge_core::RunId;
-use orchestrator_engine::output::{LogPart, LogReader, LogSizes, Redactor, RunLog};
+use orchestrator_engine::output::{AgentLogReader, LogPart, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentInput, ChildEnvironment, Confinement, Limits, ProcessReport, ProcessSpec, RunVariables,
-    RunningAgent, Sandbox, View,
+    AgentInput, ChildEnvironment, Confinement, ProcessLimits, ProcessReport, ProcessSpec,
+    RunVariables, RunningAgent, Sandbox, View,
 };
 use tempfile::TempDir;
 
@@ -61,14 +61,14 @@ impl ProcessTestBed {
 
     /// A shell agent; `TOKEN` in the script becomes a number that only its processes carry, so that
     /// `sleep TOKEN` can be found.
-    pub(crate) fn shell(&self, script: &str, limits: Limits) -> Prepared {
+    pub(crate) fn shell(&self, script: &str, limits: ProcessLimits) -> Prepared {
         self.shell_with(script, limits, Redactor::default(), LogSizes::default())
     }
 
     pub(crate) fn shell_with(
         &self,
         script: &str,
-        limits: Limits,
+        limits: ProcessLimits,
         redactor: Redactor,
         sizes: LogSizes,
     ) -> Prepared {
@@ -106,7 +106,7 @@ impl ProcessTestBed {
     }
 
     /// Runs a script to its end; the output is what was kept.
-    pub(crate) fn run(&self, script: &str, limits: Limits) -> (ProcessReport, String) {
+    pub(crate) fn run(&self, script: &str, limits: ProcessLimits) -> (ProcessReport, String) {
         let prepared = self.shell(script, limits);
         let log = prepared.log_folder.clone();
         let ended = self.start(prepared).run();
@@ -115,17 +115,17 @@ impl ProcessTestBed {
 }
 
 /// Limits with short times; nothing in a passing test waits for them.
-pub(crate) fn limits() -> Limits {
-    Limits {
+pub(crate) fn limits() -> ProcessLimits {
+    ProcessLimits {
         wall: Duration::from_secs(60),
         grace: Duration::from_millis(300),
-        ..Limits::default()
+        ..ProcessLimits::default()
     }
 }
 
 /// The kept output.
 pub(crate) fn text(log: &Path) -> String {
-    let mut reader = LogReader::new(log, 0);
+    let mut reader = AgentLogReader::new(log, 0);
     let mut text = Vec::new();
     loop {
         match reader.next(1 << 20).unwrap() {
@@ -169,7 +169,7 @@ pub(crate) fn wait_for_sleeps(token: &str, count: usize) {
 
 /// Waits until the script has written `word`.
 pub(crate) fn wait_for_output(log: &Path, word: &str) {
-    let mut reader = LogReader::new(log, 0);
+    let mut reader = AgentLogReader::new(log, 0);
     let mut seen = String::new();
     for _ in 0..3000 {
         match reader.next(4096).unwrap() {

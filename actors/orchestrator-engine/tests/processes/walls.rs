@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use orchestrator_engine::process::{
-    Confinement, EndCause, Limits, PreviousRun, ProcessEnd, Sandbox, StartError, StopCause, View,
-    end_previous_run,
+    Confinement, EndCause, PreviousRun, ProcessEnd, ProcessLimits, Sandbox, StartError, StopCause,
+    View, end_previous_run,
 };
 
 use crate::support::{ProcessTestBed, alive, limits, text, wait_for_output, wait_for_sleeps};
@@ -103,7 +103,7 @@ fn t4_copied_run_ids_end_nobody_else() {
     levels.push(Sandbox::off());
     for wall in levels {
         let test_bed = test_bed(&wall);
-        let few = Limits {
+        let few = ProcessLimits {
             processes: Some(20),
             ..limits()
         };
@@ -236,7 +236,7 @@ fn t4_a_program_that_is_not_there_is_said_before_there_is_a_sandbox() {
         // Exit codes and time limits are those of the agent.
         let (ended, _) = test_bed.run("exit 3", limits());
         assert_eq!((ended.end, ended.not_run), (ProcessEnd::Code(3), false));
-        let short = Limits {
+        let short = ProcessLimits {
             wall: Duration::from_millis(300),
             ..limits()
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use git_engine::GitError;
-use runner_core::actions::LockError;
+use runner_core::actions::ActionLockError;
 
 /// Why the store of actions did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum ActionStoreError {
     Git(#[from] GitError),
     /// The lock is wrong, or would be.
     #[error(transparent)]
-    Lock(#[from] LockError),
+    Lock(#[from] ActionLockError),
     /// A file of the store cannot be read or written.
     #[error("{}: {source}", .path.display())]
     Io {

@@ -28,7 +28,7 @@ pub use error::ActionStoreError;
 pub use stored::StoredLock;
 pub use verify::{ActionFault, VerifiedAction};
 
-use crate::image_store::ImageStore;
+use crate::image_store::ContainerImageStore;
 use crate::repositories::Repositories;
 use crate::settings::{ActionSettings, RunnerSettings};
 
@@ -46,7 +46,7 @@ const FOLDERS: Transports = Transports {
 pub struct ActionStore {
     settings: ActionSettings,
     repositories: Repositories,
-    images: ImageStore,
+    images: ContainerImageStore,
 }
 
 impl ActionStore {
@@ -56,7 +56,7 @@ impl ActionStore {
         let mirrors = settings.actions.folder.join("mirrors");
         Self {
             settings: settings.actions.clone(),
-            images: ImageStore::new(&settings.images),
+            images: ContainerImageStore::new(&settings.images),
             repositories: Repositories::with_root(settings, &mirrors),
         }
     }

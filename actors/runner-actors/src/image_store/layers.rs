@@ -27,13 +27,13 @@ pub(super) struct LayerReport {
 }
 
 /// Reads and counts what goes through.
-struct Digesting<R> {
+struct DigestReader<R> {
     inner: R,
     hasher: Sha256,
     left: u64,
 }
 
-impl<R: Read> Read for Digesting<R> {
+impl<R: Read> Read for DigestReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.hasher.update(&buffer[..count]);
@@ -52,7 +52,7 @@ pub(super) fn convert(
     out: impl Write,
     lower: &mut BTreeSet<String>,
 ) -> io::Result<LayerReport> {
-    let mut reader = Digesting {
+    let mut reader = DigestReader {
         inner: layer,
         hasher: Sha256::new(),
         left: MAX_BYTES,

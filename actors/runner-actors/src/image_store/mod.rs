@@ -33,7 +33,7 @@ use crate::settings::ImageSettings;
 
 /// The store; clones are the same.
 #[derive(Clone, Debug)]
-pub struct ImageStore {
+pub struct ContainerImageStore {
     settings: ImageSettings,
 }
 
@@ -46,7 +46,7 @@ pub struct AddedImage {
     pub former: Option<LockedImage>,
 }
 
-impl ImageStore {
+impl ContainerImageStore {
     /// As the settings say; nothing is written before something is added.
     #[must_use]
     pub fn new(settings: &ImageSettings) -> Self {
@@ -88,7 +88,7 @@ impl ImageStore {
         shown: &str,
     ) -> Result<AddedImage, ImageStoreError> {
         let _writing = self.acquire_lock()?;
-        let scratch = Scratch::new(&self.settings.folder)?;
+        let scratch = ScratchFolder::new(&self.settings.folder)?;
         let folder = source::folder_of(from, &scratch.0)?;
         let found = source::read(&folder, reference)?;
         let mut lock = self.lock()?;
@@ -117,7 +117,7 @@ impl ImageStore {
     /// Keeps what an image consists of, when it is what its digests say.
     fn keep_image(
         &self,
-        scratch: &Scratch,
+        scratch: &ScratchFolder,
         folder: &Path,
         found: &source::SourceImage,
         shown: &str,
@@ -263,7 +263,7 @@ impl ImageStore {
     /// Keeps a layer, when it is what the image's configuration says.
     fn keep_layer(
         &self,
-        scratch: &Scratch,
+        scratch: &ScratchFolder,
         layer: &source::SourceLayer,
         diff_id: &str,
         lower: &mut BTreeSet<String>,
@@ -306,7 +306,7 @@ impl ImageStore {
     }
 
     /// Keeps some bytes; their digest.
-    fn keep(&self, scratch: &Scratch, bytes: &[u8]) -> Result<String, ImageStoreError> {
+    fn keep(&self, scratch: &ScratchFolder, bytes: &[u8]) -> Result<String, ImageStoreError> {
         let (new, digest) = (scratch.0.join("blob"), digest_of(bytes));
         fs::write(&new, bytes).map_err(ImageStoreError::io(&new))?;
         self.place(&new, &digest)?;
@@ -425,9 +425,9 @@ impl<W: Write> Write for DigestingWriter<W> {
 }
 
 /// A folder that is removed again.
-pub(crate) struct Scratch(pub(crate) PathBuf);
+pub(crate) struct ScratchFolder(pub(crate) PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     pub(crate) fn new(folder: &Path) -> Result<Self, ImageStoreError> {
         let path = folder.join(format!("new-{}", uuid::Uuid::new_v4()));
         fs::create_dir_all(&path).map_err(ImageStoreError::io(&path))?;
@@ -435,7 +435,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

@@ -8,19 +8,19 @@ use std::time::Duration;
 use config_core::Secret;
 use http_clients::http::{HttpClient, HttpOptions, Redirects};
 use http_clients::registry::{RegistryClient, RegistryCredentials, RegistryError};
-use runner_core::container::oci::{self, Descriptor, Document, OciError};
+use runner_core::container::oci::{self, Descriptor, OciDocument, OciError};
 use runner_core::container::stored::digest_of;
 use runner_core::container::{Credentials, ImageReference};
 use url::Url;
 
-use super::{AddedImage, ImageStore, ImageStoreError, Scratch, source};
+use super::{AddedImage, ContainerImageStore, ImageStoreError, ScratchFolder, source};
 
 /// Where the images of the default registry are.
 const DEFAULT_REGISTRY: (&str, &str) = ("docker.io", "registry-1.docker.io");
 /// Most bytes of one layer.
 const MAX_LAYER: u64 = 16 << 30;
 
-impl ImageStore {
+impl ContainerImageStore {
     /// Fetches an image from its registry, which must be allowed, and adds it.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl ImageStore {
             return Err(ImageStoreError::Registry(registry));
         }
         self.make_folders()?;
-        let scratch = Scratch::new(&self.settings.folder)?;
+        let scratch = ScratchFolder::new(&self.settings.folder)?;
         let client = self.client(reference, credentials)?;
         let pulled = fetch(&client, reference, &scratch.0).await;
         pulled.map_err(|error| {
@@ -123,13 +123,13 @@ async fn fetch(
     for _ in 0..4 {
         fs::write(source::blob(folder, &digest_of(&bytes)), &bytes)?;
         match oci::document(&bytes)? {
-            Document::Index(manifests) => {
+            OciDocument::Index(manifests) => {
                 let one = oci::choose(&manifests, &[])?;
                 bytes = client
                     .document(repository, &one.digest, &oci::ACCEPTED)
                     .await?;
             }
-            Document::Manifest(manifest) => {
+            OciDocument::Manifest(manifest) => {
                 for blob in manifest.layers.iter().chain([&manifest.config]) {
                     fetch_blob(client, repository, blob, folder).await?;
                 }

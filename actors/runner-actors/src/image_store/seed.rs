@@ -10,7 +10,7 @@ use futures_util::Stream;
 use runner_core::container::ImageReference;
 use runner_core::container::stored::{Seed, StoredImage, seed, unpack_script};
 
-use super::ImageStore;
+use super::ContainerImageStore;
 
 /// What is put into a machine for the images of its job.
 pub(crate) struct MachineImages {
@@ -23,7 +23,7 @@ pub(crate) struct MachineImages {
     splits: Vec<(String, PathBuf)>,
 }
 
-impl ImageStore {
+impl ContainerImageStore {
     /// The images of these names. Blocking.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
-use runner_core::container::oci::{self, Document, OciError, Packing};
+use runner_core::container::oci::{self, LayerCompression, OciDocument, OciError};
 use runner_core::container::{ImageReference, stored::digest_of};
 
 use super::error::ImageStoreError;
@@ -25,7 +25,7 @@ pub(super) struct SourceLayer {
     pub(super) path: PathBuf,
     /// The digest of the file; a saved image names none.
     pub(super) digest: Option<String>,
-    pub(super) packing: Packing,
+    pub(super) packing: LayerCompression,
 }
 
 impl SourceLayer {
@@ -34,9 +34,9 @@ impl SourceLayer {
         let file = File::open(&self.path).map_err(ImageStoreError::io(&self.path))?;
         let file = BufReader::with_capacity(1 << 20, file);
         Ok(match self.packing {
-            Packing::Plain => Box::new(file),
-            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-            Packing::Zstd => {
+            LayerCompression::Plain => Box::new(file),
+            LayerCompression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+            LayerCompression::Zstd => {
                 let decoder = zstd::Decoder::with_buffer(file);
                 Box::new(decoder.map_err(ImageStoreError::io(&self.path))?)
             }
@@ -94,12 +94,12 @@ fn of_layout(folder: &Path, reference: &ImageReference) -> Result<SourceImage, I
     // An index may name another one, for each kind of machine.
     for _ in 0..4 {
         match oci::document(&bytes).map_err(wrong(folder))? {
-            Document::Index(manifests) => {
+            OciDocument::Index(manifests) => {
                 let one = oci::choose(&manifests, &names).map_err(wrong(folder))?;
                 bytes = checked(folder, &one.digest)?;
                 digests.push(one.digest.clone());
             }
-            Document::Manifest(manifest) => {
+            OciDocument::Manifest(manifest) => {
                 let digest = match reference.digest() {
                     None => digests.first().cloned(),
                     Some(pinned) => digests.iter().find(|it| *it == pinned).cloned(),
@@ -136,7 +136,7 @@ fn of_saved(folder: &Path) -> Result<SourceImage, ImageStoreError> {
     let layers = saved.layers.iter().map(|layer| SourceLayer {
         path: folder.join(layer),
         digest: None,
-        packing: Packing::Plain,
+        packing: LayerCompression::Plain,
     });
     Ok(SourceImage {
         digest: digest_of(&config),

@@ -8,8 +8,8 @@ use super::*;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
-fn store(folder: &Path) -> ImageStore {
-    ImageStore::new(&ImageSettings {
+fn store(folder: &Path) -> ContainerImageStore {
+    ContainerImageStore::new(&ImageSettings {
         folder: folder.to_owned(),
         registries: Vec::new(),
         addresses: AddressPolicy::default(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use runner_core::expr::{Context, Contexts, Status, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue, StatusFlags};
 use tokio::sync::watch;
 
 use super::frame::StepResult;
@@ -65,12 +65,12 @@ impl Cancellation {
 /// What conditions see once the job is cancelled.
 pub(super) fn once_cancelled(contexts: &Contexts) -> Contexts {
     let mut contexts = contexts.clone();
-    if let Value::Object(job) = contexts.get(Context::Job).clone() {
+    if let ExprValue::Object(job) = contexts.get(ContextName::Job).clone() {
         let mut job = (*job).clone();
-        job.set("status", Value::text("cancelled"));
-        contexts.set(Context::Job, Value::Object(job.into()));
+        job.set("status", ExprValue::text("cancelled"));
+        contexts.set(ContextName::Job, ExprValue::Object(job.into()));
     }
-    contexts.set_status(Status {
+    contexts.set_status(StatusFlags {
         success: false,
         failure: false,
         cancelled: true,

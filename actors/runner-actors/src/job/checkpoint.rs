@@ -9,11 +9,11 @@
 
 use http_clients::vmm::SnapshotName;
 use runner_core::expr::Object;
-use runner_core::mask::Secrets;
+use runner_core::mask::MaskedSecrets;
 
 use super::checked_out::CheckedOutTree;
 use super::container_state::JobContainers;
-use super::counters::Counts;
+use super::counters::JobCounts;
 use super::frame::CacheToSave;
 use super::node_state::NodeActions;
 use super::shell_start::ShellEnvironment;
@@ -47,14 +47,14 @@ pub(super) struct JobState {
     pub(super) steps: Object,
     pub(super) variables: JobVariables,
     pub(super) number: u32,
-    pub(super) counts: Counts,
+    pub(super) counts: JobCounts,
     pub(super) trees: Vec<CheckedOutTree>,
     pub(super) keys: Vec<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// What the VM's engine runs.
     pub(super) containers: JobContainers,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: MaskedSecrets,
     pub(super) forge_token: Option<String>,
     /// The steps before, for the record of the job that goes on from here.
     pub(super) records: Vec<DoneStep>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use runner_core::env_file;
-use runner_core::expr::{Context, Contexts, Object, Scope, Value};
+use runner_core::expr::{ContextName, Contexts, ExprScope, ExprValue, Object};
 use runner_core::job_folders::JobFolders;
 use runner_core::plan::{Composite, StoredLocation};
 use runner_core::state::{Conclusion, StepEnd};
@@ -18,7 +18,7 @@ impl StepRunner<'_> {
         &mut self,
         action: &Composite,
         outer: &Frame,
-        scope: &Scope<'_>,
+        scope: &ExprScope<'_>,
         own: Vec<(String, String)>,
         depth: usize,
     ) -> StepResult {
@@ -56,7 +56,7 @@ impl StepRunner<'_> {
 pub(super) fn inner_frame(
     action: &Composite,
     outer: &Frame,
-    scope: &Scope<'_>,
+    scope: &ExprScope<'_>,
     (own, folders): (Vec<(String, String)>, &JobFolders),
 ) -> Result<Frame, StepResult> {
     let mut inputs = Object::default();
@@ -65,19 +65,19 @@ pub(super) fn inner_frame(
             Ok(text) => text.unwrap_or_default(),
             Err(error) => return Err(StepResult::error(format!("input {name}: {error}"))),
         };
-        inputs.set(name, Value::text(text));
+        inputs.set(name, ExprValue::text(text));
     }
     let path = folders.to_step_path(&action.location.path(&action.directory));
     let stored = action.location.stored();
     let mut contexts = outer.contexts.clone();
-    contexts.set(Context::Inputs, Value::Object(Arc::new(inputs)));
-    if let Value::Object(github) = contexts.get(Context::Github).clone() {
+    contexts.set(ContextName::Inputs, ExprValue::Object(Arc::new(inputs)));
+    if let ExprValue::Object(github) = contexts.get(ContextName::Github).clone() {
         let mut github = (*github).clone();
-        github.set("action_path", Value::text(&path));
+        github.set("action_path", ExprValue::text(&path));
         let of = |part: fn(&StoredLocation) -> &String| stored.map(part).map_or("", |text| text);
         github.set("action_repository", of(|at| &at.repository).into());
         github.set("action_ref", of(|at| &at.reference).into());
-        contexts.set(Context::Github, Value::Object(Arc::new(github)));
+        contexts.set(ContextName::Github, ExprValue::Object(Arc::new(github)));
     }
     let mut env = outer.env.clone();
     own.into_iter().for_each(|pair| set(&mut env, pair));
@@ -98,7 +98,7 @@ pub(super) fn result(
     contexts: &Contexts,
     failure: Option<StepResult>,
 ) -> StepResult {
-    let scope = Scope::new(contexts);
+    let scope = ExprScope::new(contexts);
     let outputs = action
         .outputs
         .iter()

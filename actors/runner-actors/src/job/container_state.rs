@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use runner_core::container::engine::{self, ContainerState, Member, NETWORK_NAME};
+use runner_core::container::engine::{self, ContainerState, JobContainer, NETWORK_NAME};
 use runner_core::container::health::{HealthCheck, HealthWatch};
 use runner_core::container::ports::PortMapping;
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::Value;
+use runner_core::expr::ExprValue;
 use tokio::time::Instant;
 
 use super::frame::{ProcessStart, StepContainer, StepProcess};
@@ -48,7 +48,7 @@ pub(crate) struct JobContainers {
     /// Services that are not ready yet.
     pub(super) watched: Vec<WatchedService>,
     /// Everything in the job's network.
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<JobContainer>,
     /// Images built of Dockerfiles, by the step's slot.
     pub(super) built: BTreeMap<usize, String>,
 }
@@ -57,33 +57,33 @@ pub(crate) struct JobContainers {
 #[derive(Clone)]
 pub(super) struct RunningService {
     pub(super) name: String,
-    pub(super) member: Member,
+    pub(super) member: JobContainer,
     pub(super) id: String,
     pub(super) ports: Vec<PortMapping>,
 }
 
 impl JobContainers {
     /// `job.container` and `job.services`, as far as there are any.
-    pub(super) fn contexts(&self) -> Vec<(&'static str, Value)> {
-        let text = |text: &str| Value::text(text);
+    pub(super) fn contexts(&self) -> Vec<(&'static str, ExprValue)> {
+        let text = |text: &str| ExprValue::text(text);
         let mut contexts = Vec::new();
         if let Some(job) = &self.job {
             let fields = [("id", text(&job.id)), ("network", text(NETWORK_NAME))];
-            contexts.push(("container", Value::object(fields)));
+            contexts.push(("container", ExprValue::object(fields)));
         }
         if !self.services.is_empty() {
             let services = self.services.iter().map(|service| {
                 let port =
                     |port: &PortMapping| (port.container.to_string(), text(&port.host.to_string()));
-                let ports = Value::object(service.ports.iter().map(port));
+                let ports = ExprValue::object(service.ports.iter().map(port));
                 let fields = [
                     ("id", text(&service.id)),
                     ("network", text(NETWORK_NAME)),
                     ("ports", ports),
                 ];
-                (service.name.clone(), Value::object(fields))
+                (service.name.clone(), ExprValue::object(fields))
             });
-            contexts.push(("services", Value::object(services)));
+            contexts.push(("services", ExprValue::object(services)));
         }
         contexts
     }

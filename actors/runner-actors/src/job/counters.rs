@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 /// The counts of a job.
 #[derive(Debug, Default)]
-pub(super) struct Counters(Cell<Counts>);
+pub(super) struct JobCounters(Cell<JobCounts>);
 
 /// What was counted so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct JobCounts {
     /// Processes: their files' directory.
     pub(super) processes: u32,
     /// Steps that ran, those of composite actions too.
@@ -20,17 +20,17 @@ pub(super) struct Counts {
     containers: usize,
 }
 
-impl Counters {
-    pub(super) fn now(&self) -> Counts {
+impl JobCounters {
+    pub(super) fn now(&self) -> JobCounts {
         self.0.get()
     }
 
     /// Goes on from these counts.
-    pub(super) fn set(&self, counts: Counts) {
+    pub(super) fn set(&self, counts: JobCounts) {
         self.0.set(counts);
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counts)) -> Counts {
+    fn change(&self, change: impl FnOnce(&mut JobCounts)) -> JobCounts {
         let mut counts = self.0.get();
         change(&mut counts);
         self.0.set(counts);

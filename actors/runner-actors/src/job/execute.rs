@@ -10,14 +10,14 @@ use runner_core::state::StepEnd;
 
 use super::cancellation::Cancellation;
 use super::log_writer::LogWriter;
-use super::machine::Machine;
+use super::machine::JobMachine;
 use super::output::{MatcherChange, OutputCap, OutputParser, StepOutput};
 use super::secrets::JobSecrets;
 use super::small_files::matcher_file;
 use crate::log::LineKind;
 
 /// A process to be run.
-pub(crate) struct Process {
+pub(crate) struct JobProcess {
     pub(crate) argv: Vec<String>,
     pub(crate) cwd: String,
     pub(crate) env: BTreeMap<String, String>,
@@ -99,8 +99,8 @@ const FOLLOW_RETRIES: u32 = 3;
 
 /// Runs a process to its end; cancellation kills it with all it started.
 pub(crate) async fn execute(
-    machine: &Machine,
-    process: Process,
+    machine: &JobMachine,
+    process: JobProcess,
     secrets: &JobSecrets,
     log: &LogWriter,
     mut cancel: Cancellation,
@@ -156,7 +156,7 @@ pub(crate) async fn execute(
 /// What following an execution came to, within the time that it has; `None`: it was cancelled, and
 /// has had its time to clean up.
 async fn follow_or_cancel(
-    machine: &Machine,
+    machine: &JobMachine,
     exec: &str,
     sink: &mut OutputSink<'_>,
     limit: Option<Duration>,
@@ -184,7 +184,7 @@ async fn follow_or_cancel(
 
 /// How an execution ended, and why; one that was cancelled or took too long is killed.
 async fn end_of(
-    machine: &Machine,
+    machine: &JobMachine,
     exec: &str,
     followed: Option<Result<ExecReport, VmmError>>,
 ) -> (StepEnd, Option<String>) {
@@ -265,7 +265,7 @@ impl ProcessExit {
 /// Follows an execution to its end; a stream that breaks is taken up again, and what came before is
 /// not logged twice.
 async fn follow(
-    machine: &Machine,
+    machine: &JobMachine,
     exec: &str,
     sink: &mut OutputSink<'_>,
 ) -> Result<ExecReport, VmmError> {
@@ -285,7 +285,7 @@ async fn follow(
 }
 
 async fn follow_once(
-    machine: &Machine,
+    machine: &JobMachine,
     exec: &str,
     sink: &mut OutputSink<'_>,
 ) -> Result<ExecReport, VmmError> {
@@ -317,7 +317,7 @@ struct OutputSink<'a> {
     version: u64,
     cap: OutputCap,
     log: &'a LogWriter,
-    machine: &'a Machine,
+    machine: &'a JobMachine,
     step: u32,
     commands: OutputCommands,
     matchers: Option<ProblemMatchers>,

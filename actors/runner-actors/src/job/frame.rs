@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_clients::vmm::VmmError;
 use runner_core::context::WORKSPACE;
-use runner_core::expr::{Condition, Contexts, Object, Status};
+use runner_core::expr::{Contexts, IfCondition, Object, StatusFlags};
 use runner_core::plan::StoredLocation;
 use runner_core::state::StepEnd;
 
@@ -84,8 +84,8 @@ pub(super) struct StepResult {
 
 impl StepResult {
     /// Its condition does not hold, or, where it says nothing of it, a step before it failed.
-    pub(super) fn skipped(condition: Option<&Condition>, status: Status) -> Self {
-        let by_status = !status.success && condition.is_none_or(Condition::needs_success);
+    pub(super) fn skipped(condition: Option<&IfCondition>, status: StatusFlags) -> Self {
+        let by_status = !status.success && condition.is_none_or(IfCondition::needs_success);
         let reason = match by_status {
             true if status.cancelled => "the job was cancelled",
             true => "a step before it failed",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use runner_core::glob::Pattern;
+use runner_core::glob::GlobPattern;
 use runner_core::job_folders::below_workspace;
 use sha2::{Digest, Sha256};
 
@@ -58,7 +58,7 @@ pub(super) fn hash_of<'a>(digests: impl Iterator<Item = &'a [u8]>) -> String {
 const FOLLOW: &str = "--follow-symbolic-links";
 
 /// The patterns of one `hashFiles`.
-pub(super) struct Patterns(Vec<(bool, Pattern)>);
+pub(super) struct Patterns(Vec<(bool, GlobPattern)>);
 
 /// The lines of the patterns, and whether the option stands before them.
 ///
@@ -83,7 +83,7 @@ impl Patterns {
             let (negated, text) = pattern
                 .strip_prefix('!')
                 .map_or((false, pattern), |text| (true, text));
-            Pattern::of_files(&relative(text)).map(|pattern| (negated, pattern))
+            GlobPattern::of_files(&relative(text)).map(|pattern| (negated, pattern))
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }

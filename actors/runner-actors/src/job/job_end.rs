@@ -1,11 +1,11 @@
 //! How a job ended: what its record and the jobs after it get.
 
-use runner_core::expr::Scope;
+use runner_core::expr::ExprScope;
 use runner_core::job_outputs::{JobOutputs, OutputsError};
 use runner_core::state::Conclusion;
 
 use super::frame::Frame;
-use super::protocol::JobReport;
+use super::protocol::JobResult;
 use super::step_runner::StepRunner;
 use crate::records::JobEnd;
 
@@ -14,9 +14,9 @@ const MAX_URL: usize = 2048;
 
 impl StepRunner<'_> {
     /// The report of a job whose steps have ended; `reason` is why it failed.
-    pub(super) fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
+    pub(super) fn report(&self, frame: &Frame, reason: Option<String>) -> JobResult {
         let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
+        let scope = ExprScope::new(&contexts);
         let (outputs, too_large) = match self.outputs(&scope) {
             Ok(outputs) => (outputs, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -27,7 +27,7 @@ impl StepRunner<'_> {
             (true, false) => Conclusion::Failure,
             (false, false) => Conclusion::Success,
         };
-        JobReport {
+        JobResult {
             conclusion,
             end: JobEnd::Usual,
             reason: reason.or(too_large),
@@ -40,16 +40,16 @@ impl StepRunner<'_> {
     }
 
     /// The report of a job that cannot begin its steps: somebody ended it, or this is why.
-    pub(super) async fn cannot_begin(&self, end: JobEnd, reason: String) -> JobReport {
+    pub(super) async fn cannot_begin(&self, end: JobEnd, reason: String) -> JobResult {
         self.log.error(0, &reason).await;
         match self.is_cancelled() {
-            true => JobReport::cancelled("cancelled before its first step"),
-            false => JobReport::failed(end, reason),
+            true => JobResult::cancelled("cancelled before its first step"),
+            false => JobResult::failed(end, reason),
         }
     }
 
     /// What the job gives to those that need it.
-    fn outputs(&self, scope: &Scope<'_>) -> Result<Vec<(String, String)>, OutputsError> {
+    fn outputs(&self, scope: &ExprScope<'_>) -> Result<Vec<(String, String)>, OutputsError> {
         let job = &self.request.plan.jobs[self.request.job].job;
         let mut outputs = JobOutputs::default();
         for (name, value) in &job.outputs {
@@ -63,7 +63,7 @@ impl StepRunner<'_> {
 
     /// Where people find what was deployed: an address that a browser may be sent to, without a
     /// secret in it.
-    fn environment_url(&self, scope: &Scope<'_>) -> Option<String> {
+    fn environment_url(&self, scope: &ExprScope<'_>) -> Option<String> {
         let job = &self.request.plan.jobs[self.request.job].job;
         let url = job.environment.as_ref()?.url.as_ref()?.text(scope).ok()?;
         let url = url.trim();

@@ -31,7 +31,7 @@ const QUIET_WAIT: Duration = Duration::from_secs(10);
 const MAX_TRANSFERS: usize = 4;
 
 /// A VM that one job has.
-pub(crate) struct Machine {
+pub(crate) struct JobMachine {
     pub(crate) vmm: VmmClient,
     pub(crate) id: String,
     vm: HeldVm,
@@ -58,7 +58,7 @@ pub(crate) struct MachineRequest {
     pub(crate) timeout: Duration,
 }
 
-impl Machine {
+impl JobMachine {
     /// Asks for a VM, of one host after the other, until there is one, or its time is over; says
     /// why there is none, once for each reason.
     ///
@@ -189,7 +189,7 @@ impl MachineRequest {
         &self,
         taken: TakenVm,
         checkpoint: &Checkpoint,
-    ) -> Result<Machine, String> {
+    ) -> Result<JobMachine, String> {
         let (job, hosts) = (taken.job(), &self.vm.hosts);
         let found = hosts.find(Some(&job.host), Some(&job.place));
         let index = found.filter(|index| hosts.is_listed(*index));
@@ -203,7 +203,7 @@ impl MachineRequest {
         machine.vm.mem_mib = Some(u32::try_from(job.memory_mib).unwrap_or(u32::MAX));
         let known = (job.vm.clone(), job.isolation);
         let vm = HeldVm::take_over(hosts, index, known, (&machine, &self.vm.repository));
-        let machine = Machine::new(vm, Some(taken));
+        let machine = JobMachine::new(vm, Some(taken));
         let (vmm, id) = (&machine.vmm, &machine.id);
         let restored = async {
             vmm.lease(id, LEASE.as_secs()).await?;

@@ -74,10 +74,10 @@ use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
 pub(crate) use checkpoint::Checkpoint;
 pub(crate) use log_writer::LogWriter;
-use machine::{Machine, MachineRequest};
+use machine::{JobMachine, MachineRequest};
 pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{
-    JobEvent, JobEvents, JobPlacement, JobReport, JobRequest, JobSource, JobStores, VmRetention,
+    JobEvent, JobEvents, JobPlacement, JobRequest, JobResult, JobSource, JobStores, VmRetention,
 };
 pub(crate) use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
@@ -95,7 +95,7 @@ pub(crate) async fn run_job(
     logs: Logs,
     mut cancel: watch::Receiver<bool>,
     events: JobEvents,
-) -> JobReport {
+) -> JobResult {
     let log = LogWriter::new(&request, logs);
     if *cancel.borrow() {
         return cancelled();
@@ -115,7 +115,7 @@ pub(crate) async fn run_job(
             } else {
                 JobEnd::Usual
             };
-            return JobReport::failed(end, reason);
+            return JobResult::failed(end, reason);
         }
     };
     tracing::info!(event = "run.vm_allocated", run = %request.run, vm = %machine.id, host = machine.host(), "allocated VM {}", machine.id);
@@ -134,7 +134,7 @@ pub(crate) async fn run_job(
         .await
     {
         machine.release().await;
-        return JobReport::lost("that it begins could not be stored".to_owned());
+        return JobResult::lost("that it begins could not be stored".to_owned());
     }
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
@@ -180,10 +180,10 @@ fn wanted_machine(request: &JobRequest) -> MachineRequest {
 /// says `always()` or `cancelled()`, and what runs after the steps, gets a little more time.
 async fn run_within_limit(
     limit: Duration,
-    steps: impl Future<Output = JobReport>,
+    steps: impl Future<Output = JobResult>,
     (end, mut cancel): (&watch::Sender<bool>, watch::Receiver<bool>),
     (log, overdue): (&LogWriter, &str),
-) -> JobReport {
+) -> JobResult {
     tokio::pin!(steps);
     let relay = async {
         if cancel.wait_for(|cancelled| *cancelled).await.is_ok() {
@@ -199,10 +199,10 @@ async fn run_within_limit(
     log.error(0, overdue).await;
     end.send_replace(true);
     let late = tokio::time::timeout(OVERDUE_TIMEOUT, steps).await;
-    let timed_out = JobReport::failed(JobEnd::TimedOut, overdue.to_owned());
+    let timed_out = JobResult::failed(JobEnd::TimedOut, overdue.to_owned());
     match late {
         Ok(report) if report.end == JobEnd::Lost => report,
-        Ok(report) => JobReport {
+        Ok(report) => JobResult {
             outputs: report.outputs,
             url: report.url,
             ..timed_out
@@ -223,7 +223,7 @@ async fn machine_of(
     request: &JobRequest,
     wanted: MachineRequest,
     (log, events): (&LogWriter, &JobEvents),
-) -> Result<(Machine, Option<ResumedVm>, JobUnderWay), NoVm> {
+) -> Result<(JobMachine, Option<ResumedVm>, JobUnderWay), NoVm> {
     let labels = request.instance.runs_on.iter();
     if let Some(note) = default_machine_note(labels.filter(|_| request.placement.is_default)) {
         log.info(0, &note).await;
@@ -247,7 +247,7 @@ async fn machine_of(
         drop(admitted(request, log, events).await);
         let machine = tokio::select! {
             biased;
-            machine = Machine::allocate(wanted.clone(), log) => machine?,
+            machine = JobMachine::allocate(wanted.clone(), log) => machine?,
             () = request.admission.closed() => continue,
         };
         match request.admission.admit() {
@@ -279,7 +279,7 @@ async fn admitted(request: &JobRequest, log: &LogWriter, events: &JobEvents) -> 
 }
 
 /// Whether somebody may want to look into the job's machine.
-fn keeps(request: &JobRequest, report: &JobReport) -> bool {
+fn keeps(request: &JobRequest, report: &JobResult) -> bool {
     let is_there = matches!(report.end, JobEnd::Usual | JobEnd::TimedOut) && !report.refused;
     request.retention.on_failure && is_there && report.conclusion == Conclusion::Failure
 }
@@ -287,7 +287,7 @@ fn keeps(request: &JobRequest, report: &JobReport) -> bool {
 /// Keeps the machine, if the budget allows it; else it is given back.
 async fn keep(
     request: &JobRequest,
-    machine: Machine,
+    machine: JobMachine,
     shell: ShellEnvironment,
     checkpoints: Vec<Checkpoint>,
     log: &LogWriter,
@@ -320,6 +320,6 @@ async fn keep(
     }
 }
 
-fn cancelled() -> JobReport {
-    JobReport::cancelled("cancelled before it had a machine")
+fn cancelled() -> JobResult {
+    JobResult::cancelled("cancelled before it had a machine")
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
 use runner_core::expr::{
-    Condition, Context, Contexts, EvalError, HashFiles, Scope, Template, Value,
+    ContextName, Contexts, EvalError, ExprScope, ExprTemplate, ExprValue, HashFiles, IfCondition,
 };
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
 use runner_core::plan::{
@@ -51,7 +51,7 @@ impl<'a> PreStage<'a> {
         }
     }
 
-    fn condition(&self) -> Option<&'a Condition> {
+    fn condition(&self) -> Option<&'a IfCondition> {
         match self {
             Self::Node(_, stage) => stage.condition.as_ref(),
             Self::Docker(_, stage) => stage.condition.as_ref(),
@@ -110,7 +110,7 @@ impl StepRunner<'_> {
             let lost = match &step.work {
                 StepKind::Composite(action) => {
                     let contexts = self.contexts(frame, &[]);
-                    let scope = Scope::new(&contexts);
+                    let scope = ExprScope::new(&contexts);
                     let own = prepare::env_values(&step.env, &scope).unwrap_or_default();
                     // What cannot be evaluated yet is said when its step runs.
                     match composite::inner_frame(action, frame, &scope, (own, &self.folders)) {
@@ -302,20 +302,20 @@ impl StepRunner<'_> {
     pub(super) fn evaluated_input(
         &self,
         step: &PlannedStep,
-        inputs: &[(String, Option<Template>)],
+        inputs: &[(String, Option<ExprTemplate>)],
         (location, directory): (Option<&ActionLocation>, &str),
         (frame, hash): (&Frame, HashFiles<'_>),
-        more: impl FnOnce(&Scope<'_>, &[(&str, String)], &mut StageInput) -> Result<(), StepResult>,
+        more: impl FnOnce(&ExprScope<'_>, &[(&str, String)], &mut StageInput) -> Result<(), StepResult>,
     ) -> Result<StageInput, StepResult> {
-        let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
+        let wrong = |error: prepare::StepPrepareError| StepResult::error(error.to_string());
         let contexts = self.contexts(frame, &[]);
-        let scope = Scope {
+        let scope = ExprScope {
             contexts: &contexts,
             hash_files: Some(hash),
         };
         let mut own = prepare::env_values(&step.env, &scope).map_err(wrong)?;
         let contexts = self.contexts(frame, &own);
-        let scope = Scope {
+        let scope = ExprScope {
             contexts: &contexts,
             hash_files: Some(hash),
         };
@@ -441,8 +441,8 @@ impl StepRunner<'_> {
     /// Whether `github.token` is one: the job's own, or the operator's in its place.
     pub(super) fn has_token(&self) -> bool {
         let own = self.checkouts.forge_token.is_some();
-        own || match self.request.contexts.get(Context::Secrets) {
-            Value::Object(secrets) => secrets.get(TOKEN_NAMES[0]).is_some_and(|token| {
+        own || match self.request.contexts.get(ContextName::Secrets) {
+            ExprValue::Object(secrets) => secrets.get(TOKEN_NAMES[0]).is_some_and(|token| {
                 let token = token.as_text();
                 !token.is_empty() && *token != *TOKEN_MARK
             }),
@@ -462,8 +462,13 @@ impl StepRunner<'_> {
 }
 
 /// Whether a stage runs that has a condition of its own; without one it does.
-fn holds_as_written(condition: Option<&Condition>, contexts: &Contexts) -> Result<bool, EvalError> {
-    condition.map_or(Ok(true), |it| it.holds_as_written(&Scope::new(contexts)))
+fn holds_as_written(
+    condition: Option<&IfCondition>,
+    contexts: &Contexts,
+) -> Result<bool, EvalError> {
+    condition.map_or(Ok(true), |it| {
+        it.holds_as_written(&ExprScope::new(contexts))
+    })
 }
 
 /// `Run owner/repo@v1` is called `Pre owner/repo@v1`, and not `Pre Run …`.

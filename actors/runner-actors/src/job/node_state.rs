@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use runner_core::expr::Condition;
+use runner_core::expr::IfCondition;
 use runner_core::plan::{DockerAction, NodeAction, PlannedStep};
 
 use super::frame::{Frame, ProcessOwner};
@@ -72,7 +72,7 @@ impl PostAction {
     }
 
     /// When it runs; nothing where it does not: the condition, if it has one.
-    pub(super) fn condition(&self) -> Option<Option<&Condition>> {
+    pub(super) fn condition(&self) -> Option<Option<&IfCondition>> {
         match self {
             Self::Node(action) => {
                 let post = action.runs.post.as_ref();

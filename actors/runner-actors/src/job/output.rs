@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use runner_core::command::{Command, Commands};
-use runner_core::mask::{Masker, Secrets};
+use runner_core::command::{StepCommand, StepCommandParser};
+use runner_core::mask::{MaskedSecrets, Masker};
 use runner_core::problem_matcher::ProblemMatchers;
 
 use super::problems::{Problems, annotation_line};
@@ -53,8 +53,8 @@ pub(crate) enum MatcherChange {
 pub(crate) struct OutputParser {
     kind: LineKind,
     masker: Masker,
-    secrets: Secrets,
-    commands: Commands,
+    secrets: MaskedSecrets,
+    commands: StepCommandParser,
     /// The open line as it came, while it can be a command: those are read unmasked, as on GitHub.
     held: Vec<u8>,
     /// The open line is no command.
@@ -67,12 +67,12 @@ pub(crate) struct OutputParser {
 }
 
 impl OutputParser {
-    pub(crate) fn new(kind: LineKind, secrets: &Secrets, unsecure: bool) -> Self {
+    pub(crate) fn new(kind: LineKind, secrets: &MaskedSecrets, unsecure: bool) -> Self {
         Self {
             kind,
             masker: Masker::new(secrets),
             secrets: secrets.clone(),
-            commands: Commands::new(unsecure),
+            commands: StepCommandParser::new(unsecure),
             held: Vec::new(),
             is_plain: false,
             line: Vec::new(),
@@ -103,7 +103,7 @@ impl OutputParser {
         self.problems.set(matchers);
     }
 
-    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+    pub(crate) fn mask(&mut self, secrets: &MaskedSecrets) {
         self.masker.set(secrets);
         self.secrets = secrets.clone();
     }
@@ -194,31 +194,31 @@ impl OutputParser {
         output.lines.extend(found);
     }
 
-    fn carry_out(&self, command: Command, output: &mut StepOutput) {
+    fn carry_out(&self, command: StepCommand, output: &mut StepOutput) {
         let (kind, text) = match command {
-            Command::Group(title) => (LineKind::Group, title),
-            Command::EndGroup => (LineKind::EndGroup, String::new()),
-            Command::Annotation(note) => annotation_line(note),
-            Command::AddMask(text) if text.trim().is_empty() => (
+            StepCommand::Group(title) => (LineKind::Group, title),
+            StepCommand::EndGroup => (LineKind::EndGroup, String::new()),
+            StepCommand::Annotation(note) => annotation_line(note),
+            StepCommand::AddMask(text) if text.trim().is_empty() => (
                 LineKind::Warning,
                 "`::add-mask::` without a value, or with blanks only, masks nothing".to_owned(),
             ),
-            Command::AddMask(text) => return output.masks.push(text),
-            Command::SetOutput { name, value } => return output.outputs.push((name, value)),
-            Command::SaveState { name, value } => return output.state.push((name, value)),
-            Command::Debug(text) if self.debug => (self.kind, format!("debug: {text}")),
-            Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_) => return,
-            Command::SetEnv { name, value } => return output.env.push((name, value)),
-            Command::AddPath(path) => return output.path.push(path),
-            Command::AddMatcher(file) => return output.matchers.push(MatcherChange::Add(file)),
-            Command::RemoveMatcher { owner, file } => {
+            StepCommand::AddMask(text) => return output.masks.push(text),
+            StepCommand::SetOutput { name, value } => return output.outputs.push((name, value)),
+            StepCommand::SaveState { name, value } => return output.state.push((name, value)),
+            StepCommand::Debug(text) if self.debug => (self.kind, format!("debug: {text}")),
+            StepCommand::Debug(_) | StepCommand::Echo(_) | StepCommand::NoEffect(_) => return,
+            StepCommand::SetEnv { name, value } => return output.env.push((name, value)),
+            StepCommand::AddPath(path) => return output.path.push(path),
+            StepCommand::AddMatcher(file) => return output.matchers.push(MatcherChange::Add(file)),
+            StepCommand::RemoveMatcher { owner, file } => {
                 let change = match owner {
                     Some(owner) => MatcherChange::RemoveOwner(owner),
                     None => MatcherChange::RemoveFile(file),
                 };
                 return output.matchers.push(change);
             }
-            Command::Disabled(name) => {
+            StepCommand::Disabled(name) => {
                 let file = runner_core::command::replacement(&name);
                 let text = format!(
                     "the command `{name}` is switched off, for others could use it through the output: write to {file}, or set ACTIONS_ALLOW_UNSECURE_COMMANDS to true"
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     fn parse(writes: &[&str], secrets: &[&str]) -> StepOutput {
-        let mut known = Secrets::default();
+        let mut known = MaskedSecrets::default();
         for secret in secrets {
             known.add(secret).unwrap();
         }
@@ -401,7 +401,7 @@ mod tests {
     fn x7_setting_variables_through_the_output_fails_the_step_unless_allowed() {
         let lines = "::set-env name=A::1\n::add-path::/opt/bin\n";
         for (unsecure, wrong) in [(false, true), (true, false)] {
-            let mut stream = OutputParser::new(LineKind::Out, &Secrets::default(), unsecure);
+            let mut stream = OutputParser::new(LineKind::Out, &MaskedSecrets::default(), unsecure);
             let mut output = StepOutput::default();
             stream.push(lines.as_bytes(), &mut output);
             assert_eq!(output.wrong.is_some(), wrong);

@@ -15,7 +15,7 @@ use runner_core::plan::PlannedStep;
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 
-use super::execute::{OutputCommands, Process, execute};
+use super::execute::{JobProcess, OutputCommands, execute};
 use super::frame::{
     ARCH, Frame, ProcessOwner, ProcessStart, StepProcess, StepResult, in_workspace, set,
 };
@@ -98,7 +98,7 @@ impl StepRunner<'_> {
             argv = user.command(argv);
             user.add_to(&mut env);
         }
-        let process = Process {
+        let process = JobProcess {
             argv,
             cwd,
             env,

@@ -23,7 +23,7 @@ use crate::artifact_room::ArtifactOrigin;
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
-use crate::image_store::ImageStore;
+use crate::image_store::ContainerImageStore;
 use crate::job_admission::{JobAdmission, JobUnderWay};
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
@@ -97,7 +97,7 @@ pub(crate) struct JobStores {
     /// The store of actions of other repositories.
     pub(crate) actions: ActionStore,
     /// The store of images of containers.
-    pub(crate) images: ImageStore,
+    pub(crate) images: ContainerImageStore,
     pub(crate) artifacts: ArtifactStore,
     /// Finds the runs whose artifacts steps name.
     pub(crate) runs: RunFinder,
@@ -232,7 +232,7 @@ impl JobEvents {
 
 /// How a job ended.
 #[derive(Debug, Clone)]
-pub(crate) struct JobReport {
+pub(crate) struct JobResult {
     pub(crate) conclusion: Conclusion,
     /// More than the conclusion says: the machine went away, the time was over.
     pub(crate) end: JobEnd,
@@ -248,7 +248,7 @@ pub(crate) struct JobReport {
     pub(crate) under_way: Option<Arc<JobUnderWay>>,
 }
 
-impl JobReport {
+impl JobResult {
     /// No machine is configured for its labels.
     pub(crate) fn no_machine(labels: &[String], group: Option<&str>) -> Self {
         let other = labels.iter().find(|label| is_other_architecture(label));

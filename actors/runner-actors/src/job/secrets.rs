@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use runner_core::mask::Secrets;
+use runner_core::mask::MaskedSecrets;
 
 /// What is masked in a job's output. Clones are the same secrets.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct JobSecrets(Rc<RefCell<KnownSecrets>>);
 
 #[derive(Debug, Default)]
 struct KnownSecrets {
-    secrets: Secrets,
+    secrets: MaskedSecrets,
     /// Grows with each of them.
     version: u64,
 }
@@ -25,7 +25,7 @@ impl JobSecrets {
     }
 
     /// Others in place of these.
-    pub(super) fn replace(&self, secrets: Secrets) {
+    pub(super) fn replace(&self, secrets: MaskedSecrets) {
         let mut known = self.0.borrow_mut();
         known.secrets = secrets;
         known.version += 1;
@@ -37,7 +37,7 @@ impl JobSecrets {
     }
 
     /// Those that are known now.
-    pub(super) fn snapshot(&self) -> Secrets {
+    pub(super) fn snapshot(&self) -> MaskedSecrets {
         self.0.borrow().secrets.clone()
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runner_core::context::WORKSPACE;
-use runner_core::mask::Secrets;
+use runner_core::mask::MaskedSecrets;
 
 use super::frame::{ProcessStart, StepContainer};
 use super::step_user::StepUser;
@@ -51,7 +51,11 @@ impl ShellStart {
     }
 
     /// For a shell: without the variables whose values hold secrets, unless those are wanted.
-    pub(super) fn environment(self, secrets: &Secrets, with_secrets: bool) -> ShellEnvironment {
+    pub(super) fn environment(
+        self,
+        secrets: &MaskedSecrets,
+        with_secrets: bool,
+    ) -> ShellEnvironment {
         let holds_secret = |value: &str| secrets.mask(value) != value;
         let start = self.start.unwrap_or_else(|| ProcessStart {
             cwd: WORKSPACE.to_owned(),
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn i17_a_shell_has_what_the_failed_step_had_but_for_secrets() {
-        let mut secrets = Secrets::default();
+        let mut secrets = MaskedSecrets::default();
         secrets.add("hunter2-hunter2").unwrap();
         let env = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             let pairs = pairs.iter();

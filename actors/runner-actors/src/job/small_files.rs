@@ -6,7 +6,7 @@ use cluster_actors::vm_hosts::tarball;
 use futures_util::StreamExt;
 use runner_core::problem_matcher::MAX_FILE_BYTES;
 
-use super::machine::Machine;
+use super::machine::JobMachine;
 
 /// Longest time to read a file of problem matchers: the step's output waits for it.
 const MATCHERS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ impl From<FetchError> for String {
 }
 
 /// A file of problem matchers.
-pub(super) async fn matcher_file(machine: &Machine, path: &str) -> Result<Vec<u8>, String> {
+pub(super) async fn matcher_file(machine: &JobMachine, path: &str) -> Result<Vec<u8>, String> {
     let fetch = fetch(machine, path, MAX_FILE_BYTES, MAX_FILE_BYTES);
     let files = tokio::time::timeout(MATCHERS_TIMEOUT, fetch).await;
     let files = files.map_err(|_| "it could not be read in time".to_owned())??;
@@ -40,7 +40,7 @@ pub(super) async fn matcher_file(machine: &Machine, path: &str) -> Result<Vec<u8
 
 /// The files of a directory of at most `limit` bytes, `total` of them all.
 pub(super) async fn fetch(
-    machine: &Machine,
+    machine: &JobMachine,
     path: &str,
     limit: usize,
     total: usize,

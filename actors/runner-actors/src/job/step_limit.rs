@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use runner_core::expr::Scope;
+use runner_core::expr::ExprScope;
 use runner_core::plan::PlannedStep;
 use runner_core::state::StepEnd;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ impl StepRunner<'_> {
     pub(super) fn limit(
         &self,
         step: &PlannedStep,
-        scope: &Scope<'_>,
+        scope: &ExprScope<'_>,
     ) -> Result<Option<Duration>, String> {
         let minutes = step
             .timeout_minutes

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use cluster_actors::vm_hosts::tarball;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::{self, WORKSPACE};
-use runner_core::expr::{Context, Contexts, Status, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue, StatusFlags};
 use runner_core::gateway::{GitAccess, basic_credentials, gh_variables, git_variables};
 use runner_core::id_token::id_token_claims;
 use runner_core::job_folders::JobFolders;
@@ -20,18 +20,18 @@ use url::Url;
 use super::cancellation::{Cancellation, Cancelled, once_cancelled};
 use super::checkpoint::Checkpoint;
 use super::container_state::JobContainers;
-use super::counters::Counters;
-use super::execute::{Process, ProcessExit, execute};
+use super::counters::JobCounters;
+use super::execute::{JobProcess, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
-use super::machine::Machine;
+use super::machine::JobMachine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use super::runner_state::{CurrentStep, JobCheckouts, JobProgress};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
 use super::variables::JobVariables;
-use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
+use crate::job_services::{ForgePermissions, JobGrant, JobIdentity, JobServiceGuard, git_address};
 use crate::kept::ResumedVm;
 
 /// Longest time in which nothing of a script's files goes into the VM.
@@ -42,7 +42,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// Runs the steps of one job.
 pub(crate) struct StepRunner<'a> {
     pub(super) request: &'a JobRequest,
-    pub(super) machine: &'a Machine,
+    pub(super) machine: &'a JobMachine,
     pub(super) log: &'a LogWriter,
     pub(super) cancel: watch::Receiver<bool>,
     pub(super) events: JobEvents,
@@ -53,7 +53,7 @@ pub(crate) struct StepRunner<'a> {
     pub(super) checkouts: JobCheckouts,
     pub(super) progress: JobProgress,
     /// What the job counts, steps beside each other together.
-    pub(super) counters: Rc<Counters>,
+    pub(super) counters: Rc<JobCounters>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// Its containers.
@@ -61,14 +61,14 @@ pub(crate) struct StepRunner<'a> {
     /// What a shell begins with when the job fails.
     pub(super) shell: ShellStart,
     /// The job's way to its services, until it ends.
-    pub(super) admission: Option<Rc<JobAdmission>>,
+    pub(super) admission: Option<Rc<JobServiceGuard>>,
     /// Its folders, as its steps see them.
     pub(super) folders: JobFolders,
 }
 
 /// Lets the job use the services, as long as it may take. `forge_token` stands for the forge's
 /// token again, where it lies in the VM already.
-fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission> {
+fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobServiceGuard> {
     let services = request.services.as_ref()?;
     let grant = JobGrant {
         run: request.run.clone(),
@@ -138,7 +138,7 @@ fn identity(request: &JobRequest) -> Option<JobIdentity> {
 impl<'a> StepRunner<'a> {
     pub(super) fn new(
         request: &'a JobRequest,
-        machine: &'a Machine,
+        machine: &'a JobMachine,
         log: &'a LogWriter,
         cancel: watch::Receiver<bool>,
         events: JobEvents,
@@ -338,7 +338,10 @@ impl<'a> StepRunner<'a> {
         contexts = prepare::with_env(&contexts, &self.variables.env);
         contexts = prepare::with_env(&contexts, &frame.env);
         contexts = prepare::with_env(&contexts, more);
-        contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
+        contexts.set(
+            ContextName::Steps,
+            ExprValue::Object(Arc::new(frame.steps.clone())),
+        );
         let cancelled = self.is_cancelled();
         // As on GitHub, where a job that failed and was cancelled then is a cancelled one.
         let status = if cancelled {
@@ -348,11 +351,11 @@ impl<'a> StepRunner<'a> {
         } else {
             "success"
         };
-        let mut job = vec![("status", Value::text(status))];
+        let mut job = vec![("status", ExprValue::text(status))];
         job.extend(self.workflow_context());
         job.extend(self.containers.contexts());
-        contexts.set(Context::Job, Value::object(job));
-        contexts.set_status(Status {
+        contexts.set(ContextName::Job, ExprValue::object(job));
+        contexts.set_status(StatusFlags {
             success: !frame.failed && !cancelled,
             failure: frame.failed && !cancelled,
             cancelled,
@@ -362,7 +365,7 @@ impl<'a> StepRunner<'a> {
 
     /// Where the workflow is from that the job stands in: another than the run's, where it is
     /// called.
-    fn workflow_context(&self) -> [(&'static str, Value); 4] {
+    fn workflow_context(&self) -> [(&'static str, ExprValue); 4] {
         let (plan, event) = (&self.request.plan, &self.request.event);
         let called = &plan.workflows[plan.jobs[self.request.job].workflow];
         let place = called.place(event);
@@ -389,7 +392,7 @@ impl<'a> StepRunner<'a> {
         if let Some(user) = self.machine.user.get() {
             user.add_to_root(&mut env);
         }
-        let process = Process {
+        let process = JobProcess {
             argv,
             cwd: WORKSPACE.to_owned(),
             env,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{self, OWN_DIRECTORY, RUNNER_WORKSPACE, TEMP};
-use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
+use runner_core::expr::{ContextName, Contexts, ExprScope, HashFiles, Object};
 use runner_core::forge_address::{AT_OWN_ADDRESS, calls_api};
 use runner_core::job_folders::folder_name;
 use runner_core::plan::{
@@ -17,7 +17,7 @@ use runner_core::state::{Conclusion, StepEnd};
 use super::background::BackgroundSteps;
 use super::frame::{ARCH, Frame, StepResult, set};
 use super::native_input::NativeStep;
-use super::protocol::JobReport;
+use super::protocol::JobResult;
 use super::step_limit;
 use super::step_runner::StepRunner;
 use crate::kept::ResumedVm;
@@ -29,11 +29,11 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
 impl<'a> StepRunner<'a> {
     /// All steps, then the outputs; those from a checkpoint on where the VM has gone back to one.
-    pub(super) async fn run(&mut self, resumed: Option<&ResumedVm>) -> JobReport {
+    pub(super) async fn run(&mut self, resumed: Option<&ResumedVm>) -> JobResult {
         let request = self.request;
         let planned = &request.plan.jobs[request.job];
         let PlannedWork::Steps(steps) = &planned.work else {
-            return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
+            return JobResult::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
         self.progress.planned_steps = steps.len();
         self.checkouts.has_commit = begins_with_commit(steps, request.source.workspace);
@@ -102,7 +102,7 @@ impl<'a> StepRunner<'a> {
     }
 
     /// Everything before the first step.
-    async fn prepare(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobReport> {
+    async fn prepare(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobResult> {
         if let Err(reason) = self.fill_workspace().await {
             return Err(self.cannot_begin(JobEnd::Lost, reason).await);
         }
@@ -132,18 +132,18 @@ impl<'a> StepRunner<'a> {
         resumed: &ResumedVm,
         steps: &[PlannedStep],
         frame: &mut Frame,
-    ) -> Result<usize, JobReport> {
+    ) -> Result<usize, JobResult> {
         let Some(first) = resumed.checkpoint.position(steps.len()) else {
             let reason =
                 "the job has other steps than the run whose VM was kept: run all of it again";
             self.log.error(0, reason).await;
-            return Err(JobReport::failed(JobEnd::Usual, reason.to_owned()));
+            return Err(JobResult::failed(JobEnd::Usual, reason.to_owned()));
         };
         self.restore_checkpoint(&resumed.run, &resumed.checkpoint, frame)
             .await;
         if let Err(reason) = self.become_user().await {
             self.log.error(0, &reason).await;
-            return Err(JobReport::failed(JobEnd::Usual, reason));
+            return Err(JobResult::failed(JobEnd::Usual, reason));
         }
         // Another process may answer now than the one before.
         self.trust_forge().await;
@@ -151,12 +151,12 @@ impl<'a> StepRunner<'a> {
         Ok(first)
     }
 
-    async fn set_job_env(&mut self, frame: &Frame) -> Result<(), JobReport> {
+    async fn set_job_env(&mut self, frame: &Frame) -> Result<(), JobResult> {
         let Err(reason) = self.job_env(frame) else {
             return Ok(());
         };
         self.log.error(0, &reason).await;
-        Err(JobReport::failed(JobEnd::Usual, reason))
+        Err(JobResult::failed(JobEnd::Usual, reason))
     }
 
     /// The commit's tree at the workspace, and the event.
@@ -193,13 +193,13 @@ impl<'a> StepRunner<'a> {
         let planned = &request.plan.jobs[request.job];
         let mut contexts = request.contexts.clone();
         let github = context::github(&request.event, &request.facts, Some(planned.id()));
-        contexts.set(Context::Github, self.folders.in_context(github));
+        contexts.set(ContextName::Github, self.folders.in_context(github));
         context::set_token(&mut contexts, self.checkouts.forge_token.as_deref());
-        contexts.set(Context::Matrix, request.instance.matrix.clone());
-        contexts.set(Context::Strategy, request.instance.strategy());
+        contexts.set(ContextName::Matrix, request.instance.matrix.clone());
+        contexts.set(ContextName::Strategy, request.instance.strategy());
         let debug = context::is_step_debug(&contexts);
         let runner = self.folders.in_context(context::runner(ARCH, debug));
-        contexts.set(Context::Runner, runner);
+        contexts.set(ContextName::Runner, runner);
         Frame {
             contexts,
             steps: Object::default(),
@@ -217,7 +217,7 @@ impl<'a> StepRunner<'a> {
         let workflow = &request.plan.workflows[planned.workflow].workflow;
         for env in [&workflow.env, &planned.job.env] {
             let contexts = self.contexts(frame, &[]);
-            let values = prepare::env_values(env, &Scope::new(&contexts))
+            let values = prepare::env_values(env, &ExprScope::new(&contexts))
                 .map_err(|error| error.to_string())?;
             values
                 .into_iter()
@@ -278,21 +278,21 @@ impl<'a> StepRunner<'a> {
         let mut contexts = self.contexts(frame, own);
         let status = if frame.failed { "failure" } else { "success" };
         let status = frame.action_path.as_ref().map(|_| status);
-        let github = contexts.get(Context::Github);
+        let github = contexts.get(ContextName::Github);
         let github = context::of_step(github, &step.action_name, directory, status);
-        contexts.set(Context::Github, github);
+        contexts.set(ContextName::Github, github);
         contexts
     }
 
     /// What a step is called.
     pub(super) fn step_name(&self, step: &PlannedStep, frame: &Frame) -> String {
-        prepare::name(step, &Scope::new(&self.step_contexts(step, frame)))
+        prepare::name(step, &ExprScope::new(&self.step_contexts(step, frame)))
     }
 
     /// What expressions of a step see: its own variables as well, as far as they have values.
     pub(super) fn step_contexts(&self, step: &PlannedStep, frame: &Frame) -> Contexts {
         let contexts = self.contexts_of(step, frame, &[], None);
-        let own = prepare::env_values(&step.env, &Scope::new(&contexts));
+        let own = prepare::env_values(&step.env, &ExprScope::new(&contexts));
         prepare::with_env(&contexts, &own.unwrap_or_default())
     }
 
@@ -309,7 +309,7 @@ impl<'a> StepRunner<'a> {
             return false;
         };
         let contexts = self.step_contexts(step, frame);
-        let forgiven = prepare::is_forgiven(template, &Scope::new(&contexts));
+        let forgiven = prepare::is_forgiven(template, &ExprScope::new(&contexts));
         if let Err(error) = &forgiven {
             let text = format!("{error}: the step has failed");
             self.log.error(self.current.number, &text).await;
@@ -326,7 +326,7 @@ impl<'a> StepRunner<'a> {
         };
         let hash = move |patterns: &[String]| files.hash(patterns);
         let contexts = self.contexts_of(step, frame, &[], None);
-        let scope = Scope {
+        let scope = ExprScope {
             contexts: &contexts,
             hash_files: Some(&hash),
         };
@@ -347,7 +347,7 @@ impl<'a> StepRunner<'a> {
             Err(error) => return StepResult::error(error.to_string()),
         }
         self.counters.count_step();
-        let scope = Scope {
+        let scope = ExprScope {
             contexts: &contexts,
             hash_files: Some(&hash),
         };
@@ -405,7 +405,7 @@ impl<'a> StepRunner<'a> {
     async fn native_step(
         &mut self,
         work: &StepKind,
-        scope: &Scope<'_>,
+        scope: &ExprScope<'_>,
         (own, limit): (&[(String, String)], Option<Duration>),
     ) -> StepResult {
         let StepKind::Native {
@@ -453,7 +453,7 @@ impl<'a> StepRunner<'a> {
         };
         let directory = self.own_directory();
         let contexts = self.contexts_of(step, frame, &own, Some(&directory));
-        let scope = Scope {
+        let scope = ExprScope {
             contexts: &contexts,
             hash_files: Some(hash),
         };
@@ -493,8 +493,8 @@ impl<'a> StepRunner<'a> {
     }
 }
 
-fn lost_job(result: StepResult) -> JobReport {
+fn lost_job(result: StepResult) -> JobResult {
     let reason = result.reason;
     let reason = reason.unwrap_or_else(|| "the machine went away".to_owned());
-    JobReport::failed(JobEnd::Lost, reason)
+    JobResult::failed(JobEnd::Lost, reason)
 }

@@ -11,8 +11,8 @@ use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
 use runner_core::plan::{PlannedStep, StepKind};
 use runner_core::state::StepEnd;
 use runner_core::test_report::{
-    JobReports, JobTests, MAX_REPORT_BYTES, REPORTS_VARIABLE, ReportGlobs, SETTINGS_FILE,
-    SourceFiles, TestCase,
+    CommitFiles, JobReports, JobTests, MAX_REPORT_BYTES, REPORTS_VARIABLE, ReportGlobs,
+    SETTINGS_FILE, TestCase,
 };
 
 use super::frame::StepResult;
@@ -303,7 +303,7 @@ fn is_of_commit(roots: &[CheckedOut], path: &str, bytes: &[u8]) -> bool {
 }
 
 /// The files of what was checked out, as the workspace has them.
-fn source_files(roots: &[CheckedOut]) -> SourceFiles {
+fn source_files(roots: &[CheckedOut]) -> CommitFiles {
     let mut paths = Vec::new();
     for (folder, root) in roots {
         let mut waiting = vec![PathBuf::new()];
@@ -323,5 +323,5 @@ fn source_files(roots: &[CheckedOut]) -> SourceFiles {
     }
     paths.sort();
     paths.dedup();
-    SourceFiles::new(paths)
+    CommitFiles::new(paths)
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use super::blob::{Blob, Content, Download, Purpose, Upload};
+use super::blob::{BlobDownload, Content, SignedBlob, Upload, UploadPurpose};
 use super::zip_files::tar_of_zip;
 use super::{JobSession, ServiceFault};
 use crate::artifact_room::{ArtifactOrigin, is_bound};
@@ -74,7 +74,7 @@ impl JobSession {
         check_artifact_name(name).map_err(ServiceFault::Wrong)?;
         self.absent(name)?;
         let is_zip = content_type.is_empty() || ZIPS.contains(&content_type);
-        let purpose = Purpose::Artifact {
+        let purpose = UploadPurpose::Artifact {
             name: name.to_owned(),
             raw: (!is_zip).then(|| content_type.to_owned()),
             expires_at,
@@ -82,7 +82,7 @@ impl JobSession {
         self.check_room()?;
         let (room, most) = (self.grant.room.clone(), self.artifacts().most());
         let upload = Upload::new(purpose, self.folder(), room, most);
-        self.open(Blob::new(Content::Upload(upload)))
+        self.open(SignedBlob::new(Content::Upload(upload)))
     }
 
     fn origin(&self) -> ArtifactOrigin {
@@ -121,9 +121,9 @@ impl JobSession {
         size: u64,
         digest: Option<&str>,
     ) -> Result<u64, ServiceFault> {
-        let wanted = |blob: &Blob| {
+        let wanted = |blob: &SignedBlob| {
             let purpose = blob.upload().map(|upload| &upload.purpose);
-            matches!(purpose, Ok(Purpose::Artifact { name: own, .. }) if own == name)
+            matches!(purpose, Ok(UploadPurpose::Artifact { name: own, .. }) if own == name)
         };
         // Looked at first: what is not complete may still come.
         self.find_upload(wanted)?.upload()?.complete_file()?;
@@ -141,7 +141,7 @@ impl JobSession {
             return Err(ServiceFault::Wrong(text.to_owned()));
         }
         self.absent(name)?;
-        let Purpose::Artifact {
+        let UploadPurpose::Artifact {
             raw, expires_at, ..
         } = &upload.purpose
         else {
@@ -203,7 +203,7 @@ impl JobSession {
         let path = folder.join("file");
         let (tar, to) = (File::open(tar)?, File::create_new(&path)?);
         // The folder goes with the address from here on.
-        let mut download = Download {
+        let mut download = BlobDownload {
             path,
             bytes: 0,
             content_type: stored.raw.clone().unwrap_or_else(|| ZIPS[0].to_owned()),
@@ -220,7 +220,7 @@ impl JobSession {
         }
         download.bytes = std::fs::metadata(&download.path)?.len();
         let download = download.counted(&self.grant.room)?;
-        self.open(Blob::new(Content::Download(download)))
+        self.open(SignedBlob::new(Content::Download(download)))
     }
 
     /// Removes an artifact; gives its number. Blocks.

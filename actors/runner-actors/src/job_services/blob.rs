@@ -22,7 +22,7 @@ const MAX_BLOCK_NAME: usize = 256;
 const WHOLE: &str = "whole";
 
 /// Something at a signed address.
-pub struct Blob {
+pub struct SignedBlob {
     id: String,
     signature: String,
     pub(super) content: Content,
@@ -30,12 +30,12 @@ pub struct Blob {
 
 pub(super) enum Content {
     Upload(Upload),
-    Download(Download),
+    Download(BlobDownload),
 }
 
 /// What is being uploaded.
 pub(super) struct Upload {
-    pub(super) purpose: Purpose,
+    pub(super) purpose: UploadPurpose,
     folder: PathBuf,
     room: TransferRoom,
     /// Bytes that it may have.
@@ -45,7 +45,7 @@ pub(super) struct Upload {
 
 /// What an upload becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum UploadPurpose {
     Artifact {
         name: String,
         /// The type of a file that is taken as it is; otherwise it is a zip.
@@ -105,7 +105,7 @@ impl StagedBlocks {
 
 /// A file to be read.
 #[derive(Debug)]
-pub struct Download {
+pub struct BlobDownload {
     /// Where it is.
     pub path: PathBuf,
     /// Its length.
@@ -120,7 +120,7 @@ pub struct Download {
     pub(super) room: Option<TransferRoom>,
 }
 
-impl Blob {
+impl SignedBlob {
     pub(super) fn new(content: Content) -> Self {
         let random = || uuid::Uuid::new_v4().simple().to_string();
         Self {
@@ -155,7 +155,7 @@ impl Blob {
     ///
     /// # Errors
     /// When it is an upload.
-    pub fn download(&self) -> Result<&Download, ServiceFault> {
+    pub fn download(&self) -> Result<&BlobDownload, ServiceFault> {
         match &self.content {
             Content::Download(download) => Ok(download),
             Content::Upload(_) => Err(ServiceFault::NotFound(
@@ -229,7 +229,12 @@ impl Blob {
 }
 
 impl Upload {
-    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom, most: u64) -> Self {
+    pub(super) fn new(
+        purpose: UploadPurpose,
+        folder: PathBuf,
+        room: TransferRoom,
+        most: u64,
+    ) -> Self {
         Self {
             purpose,
             folder,
@@ -254,7 +259,7 @@ impl Upload {
     }
 }
 
-impl Download {
+impl BlobDownload {
     /// Another name of a file that may be removed meanwhile.
     pub(super) fn link(
         path: &Path,
@@ -293,7 +298,7 @@ impl Drop for Upload {
     }
 }
 
-impl Drop for Download {
+impl Drop for BlobDownload {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
@@ -310,7 +315,7 @@ pub struct BlockWriter {
     part: PathBuf,
     name: String,
     bytes: u64,
-    blob: Arc<Blob>,
+    blob: Arc<SignedBlob>,
 }
 
 impl BlockWriter {

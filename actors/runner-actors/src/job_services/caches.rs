@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::blob::{Blob, BlockWriter, Content, Download, Purpose, Upload};
+use super::blob::{BlobDownload, BlockWriter, Content, SignedBlob, Upload, UploadPurpose};
 use super::{JobSession, ServiceFault};
 
 /// The longest key, as clients bound it.
@@ -39,14 +39,14 @@ impl JobSession {
             )));
         }
         let number = self.number();
-        let purpose = Purpose::Cache {
+        let purpose = UploadPurpose::Cache {
             key: key.to_owned(),
             version: version.to_owned(),
             number,
         };
         let (room, most) = (self.grant.room.clone(), self.caches().most());
         let upload = Upload::new(purpose, self.folder(), room, most);
-        let address = self.open(Blob::new(Content::Upload(upload)))?;
+        let address = self.open(SignedBlob::new(Content::Upload(upload)))?;
         Ok((address, number))
     }
 
@@ -56,7 +56,7 @@ impl JobSession {
     /// When it is not what it was said to be.
     pub fn finalize_cache(&self, key: &str, version: &str, size: u64) -> Result<u64, ServiceFault> {
         self.keep_cache(size, |purpose| {
-            matches!(purpose, Purpose::Cache { key: own, version: of, .. } if own == key && of == version)
+            matches!(purpose, UploadPurpose::Cache { key: own, version: of, .. } if own == key && of == version)
         })
     }
 
@@ -64,10 +64,10 @@ impl JobSession {
     ///
     /// # Errors
     /// When the job has none of this number.
-    fn reserved_cache(&self, number: u64) -> Result<Arc<Blob>, ServiceFault> {
+    fn reserved_cache(&self, number: u64) -> Result<Arc<SignedBlob>, ServiceFault> {
         self.find_upload(|blob| {
             let purpose = blob.upload().map(|upload| &upload.purpose);
-            matches!(purpose, Ok(Purpose::Cache { number: own, .. }) if *own == number)
+            matches!(purpose, Ok(UploadPurpose::Cache { number: own, .. }) if *own == number)
         })
     }
 
@@ -97,16 +97,16 @@ impl JobSession {
         blob.commit(&names)?;
         self.keep_cache(
             size,
-            |purpose| matches!(purpose, Purpose::Cache { number: own, .. } if *own == number),
+            |purpose| matches!(purpose, UploadPurpose::Cache { number: own, .. } if *own == number),
         )
     }
 
     fn keep_cache(
         &self,
         size: u64,
-        wanted: impl Fn(&Purpose) -> bool,
+        wanted: impl Fn(&UploadPurpose) -> bool,
     ) -> Result<u64, ServiceFault> {
-        let wanted = |blob: &Blob| blob.upload().is_ok_and(|upload| wanted(&upload.purpose));
+        let wanted = |blob: &SignedBlob| blob.upload().is_ok_and(|upload| wanted(&upload.purpose));
         self.find_upload(wanted)?.upload()?.complete_file()?;
         let blob = self.take(wanted)?;
         let upload = blob.upload()?;
@@ -115,7 +115,7 @@ impl JobSession {
             let text = format!("{bytes} bytes were uploaded, and not {size}");
             return Err(ServiceFault::Wrong(text));
         }
-        let Purpose::Cache {
+        let UploadPurpose::Cache {
             key,
             version,
             number,
@@ -150,9 +150,10 @@ impl JobSession {
         let Some((key, path)) = found else {
             return Ok(None);
         };
-        let download = Download::link(&path, self.folder(), "application/octet-stream", "cache")?
-            .counted(&self.grant.room)?;
-        let address = self.open(Blob::new(Content::Download(download)))?;
+        let download =
+            BlobDownload::link(&path, self.folder(), "application/octet-stream", "cache")?
+                .counted(&self.grant.room)?;
+        let address = self.open(SignedBlob::new(Content::Download(download)))?;
         Ok(Some((address, key)))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forge_graphql_core::{
-    GraphQl, Job, MAX_BYTES, Rest, RestAnswer, RestCall, RestFailure, Viewer,
+    GraphQl, MAX_BYTES, QueryScope, Rest, RestAnswer, RestCall, RestFailure, Viewer,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -49,7 +49,7 @@ impl JobServices {
             token: asked.token,
             read: Cell::new(0),
         };
-        let job = Job {
+        let job = QueryScope {
             repository: grant.may.repository.clone(),
             forge: forge.kind(),
         };
@@ -69,7 +69,7 @@ impl JobServices {
 async fn answered_within(
     most: Duration,
     graphql: &GraphQl,
-    job: Job,
+    job: QueryScope,
     rest: &impl Rest,
     body: &[u8],
 ) -> Value {
@@ -250,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn i17_a_document_that_takes_too_long_is_answered_with_that() {
-        let job = Job {
+        let job = QueryScope {
             repository: "acme/rocket".to_owned(),
             forge: forge_core::Forge::GitHub,
         };

@@ -62,7 +62,7 @@ pub use artifacts::ListedArtifact;
 use authority::Authorities;
 pub use authority::HostIdentity;
 pub(crate) use authority::NAME_HASH;
-pub use blob::{Blob, BlockWriter, Download};
+pub use blob::{BlobDownload, BlockWriter, SignedBlob};
 pub use fault::ServiceFault;
 use forge::ForgeGrant;
 pub use forge::GatewayRefusal;
@@ -103,7 +103,7 @@ struct ServiceState {
     folder: PathBuf,
     /// By what their tokens hash to.
     jobs: Mutex<HashMap<blake3::Hash, Arc<JobGrant>>>,
-    blobs: Mutex<HashMap<String, (blake3::Hash, Arc<Blob>)>>,
+    blobs: Mutex<HashMap<String, (blake3::Hash, Arc<SignedBlob>)>>,
     next: AtomicU64,
     issuer: Option<Issuer>,
     /// Jobs that may have identity tokens, by what those requests' tokens hash to.
@@ -141,7 +141,7 @@ pub struct JobGrant {
 }
 
 /// A job that may use the services, until this is dropped.
-pub(crate) struct JobAdmission {
+pub(crate) struct JobServiceGuard {
     services: JobServices,
     key: blake3::Hash,
     /// What the job may do with caches.
@@ -203,7 +203,7 @@ impl JobServices {
 
     /// Lets a job use them for so long, or until the admission is dropped.
     #[cfg(test)]
-    pub(crate) fn admit(&self, grant: JobGrant, lifetime: Duration) -> JobAdmission {
+    pub(crate) fn admit(&self, grant: JobGrant, lifetime: Duration) -> JobServiceGuard {
         self.admit_with(grant, lifetime, None)
     }
 
@@ -214,7 +214,7 @@ impl JobServices {
         grant: JobGrant,
         lifetime: Duration,
         forge_token: Option<&str>,
-    ) -> JobAdmission {
+    ) -> JobServiceGuard {
         let token = token(&grant, lifetime);
         let key = blake3::hash(token.as_bytes());
         let id_token = grant.identity.clone().map(|identity| {
@@ -233,7 +233,7 @@ impl JobServices {
         });
         let cache_mode = grant.cache_mode;
         self.shared.jobs.lock().insert(key, Arc::new(grant));
-        JobAdmission {
+        JobServiceGuard {
             cache_mode,
             services: self.clone(),
             key,
@@ -287,7 +287,7 @@ impl JobServices {
     ///
     /// # Errors
     /// [`ServiceFault::NoJob`] when there is none, or the signature is another.
-    pub fn blob(&self, id: &str, signature: &str) -> Result<Arc<Blob>, ServiceFault> {
+    pub fn blob(&self, id: &str, signature: &str) -> Result<Arc<SignedBlob>, ServiceFault> {
         let found = self.shared.blobs.lock().get(id).cloned();
         let found = found.filter(|(_, blob)| blob.is_signed(signature));
         found.map(|(_, blob)| blob).ok_or(ServiceFault::NoJob)
@@ -318,7 +318,7 @@ impl JobSession {
     }
 
     /// Opens a blob, and says where; a job has so many at once.
-    fn open(&self, blob: Blob) -> Result<String, ServiceFault> {
+    fn open(&self, blob: SignedBlob) -> Result<String, ServiceFault> {
         let mut blobs = self.services.shared.blobs.lock();
         let own = blobs.values().filter(|(key, _)| *key == self.key).count();
         if own >= MAX_BLOBS {
@@ -333,7 +333,7 @@ impl JobSession {
     }
 
     /// The job's upload that `wanted` says; it is closed, so that nothing is added to it.
-    fn take(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
+    fn take(&self, wanted: impl Fn(&SignedBlob) -> bool) -> Result<Arc<SignedBlob>, ServiceFault> {
         let mut blobs = self.services.shared.blobs.lock();
         let found = blobs
             .iter()
@@ -347,7 +347,10 @@ impl JobSession {
     }
 
     /// The job's upload that `wanted` says, which stays open.
-    fn find_upload(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
+    fn find_upload(
+        &self,
+        wanted: impl Fn(&SignedBlob) -> bool,
+    ) -> Result<Arc<SignedBlob>, ServiceFault> {
         let blobs = self.services.shared.blobs.lock();
         let mut own = blobs.values().filter(|(key, _)| *key == self.key);
         let found = own.find(|(_, blob)| wanted(blob));
@@ -368,7 +371,7 @@ impl JobSession {
     }
 }
 
-impl JobAdmission {
+impl JobServiceGuard {
     /// The variables by which the clients of actions find the services.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         [
@@ -384,7 +387,7 @@ impl JobAdmission {
     }
 }
 
-impl JobAdmission {
+impl JobServiceGuard {
     /// The variables by which steps ask for identity tokens.
     pub(crate) fn id_token_variables(&self) -> Vec<(String, String)> {
         let Some((token, _)) = &self.id_token else {
@@ -399,7 +402,7 @@ impl JobAdmission {
     }
 }
 
-impl Drop for JobAdmission {
+impl Drop for JobServiceGuard {
     fn drop(&mut self) {
         let shared = &self.services.shared;
         if let Some((_, key)) = &self.id_token {

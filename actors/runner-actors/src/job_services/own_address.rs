@@ -14,7 +14,7 @@ use base64::Engine as _;
 use config_core::Secret;
 use forge_core::Forge;
 use http_clients::http::{HttpClient, Method, Request};
-use http_clients::vmm::Target;
+use http_clients::vmm::NetworkTarget;
 use memchr::memmem;
 use runner_core::gateway::{
     PackageCall, decide_download, decide_packages, own_addresses, page_base,
@@ -115,7 +115,7 @@ impl JobServices {
 
     /// The forge's address at a place that is led here; nothing where no job that runs has it.
     #[must_use]
-    pub fn forwarded_address(&self, target: &Target) -> Option<Url> {
+    pub fn forwarded_address(&self, target: &NetworkTarget) -> Option<Url> {
         let jobs = self.shared.forge_jobs.lock();
         let mut addresses = jobs.values().flat_map(|grant| &grant.may.addresses);
         let found = addresses.find(|url| target_of(url).as_ref() == Some(target));
@@ -293,7 +293,7 @@ impl ForgeApi {
 const MAX_ABOUT_FILES: usize = 4 << 20;
 
 /// A place as the VM manager names it.
-pub(crate) fn target_of(url: &Url) -> Option<Target> {
+pub(crate) fn target_of(url: &Url) -> Option<NetworkTarget> {
     let (host, port) = (url.host_str()?, url.port_or_known_default()?);
     format!("{host}:{port}").parse().ok()
 }

@@ -6,7 +6,7 @@ use super::forge::refusal;
 use super::gateway_request::GatewayAnswer;
 use super::listing::{empty, json_answer};
 use super::runs_backend::{JobDispatch, JobRepeat};
-use super::workflow_runs::{Answer, RunsQuery};
+use super::workflow_runs::{ForgeRunsQuery, RunsResponse};
 use crate::records::RunRecord;
 use crate::run_shape::run_number;
 
@@ -15,8 +15,8 @@ const MAX_INPUTS: usize = 25;
 /// Attempts of a run, as on GitHub.
 const MAX_ATTEMPTS: u64 = 50;
 
-impl RunsQuery<'_> {
-    pub(super) async fn cancel(&self, named: &str) -> Answer {
+impl ForgeRunsQuery<'_> {
+    pub(super) async fn cancel(&self, named: &str) -> RunsResponse {
         let Some(run) = self.newest(named).await? else {
             return Ok(None);
         };
@@ -38,7 +38,7 @@ impl RunsQuery<'_> {
         run: &RunRecord,
         failed_only: bool,
         job: Option<String>,
-    ) -> Answer {
+    ) -> RunsResponse {
         if run.attempt >= MAX_ATTEMPTS {
             let message = format!("the run has {MAX_ATTEMPTS} attempts, and is not run again");
             return Err(refusal(403, message));
@@ -52,7 +52,7 @@ impl RunsQuery<'_> {
         Ok(Some(accepted(201)))
     }
 
-    pub(super) async fn dispatch(&self, named: &str, body: &Value) -> Answer {
+    pub(super) async fn dispatch(&self, named: &str, body: &Value) -> RunsResponse {
         let (reference, inputs) = dispatch_of(body).map_err(|message| refusal(422, message))?;
         // A number is looked up; a file may be on the other branch alone.
         let is_number = named.bytes().all(|byte| byte.is_ascii_digit());

@@ -8,7 +8,7 @@ use std::path::Path;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::blob::{Blob, Content, Download};
+use super::blob::{BlobDownload, Content, SignedBlob};
 use super::{JobSession, ServiceFault};
 use crate::log::{LineKind, LogLine, Logs};
 
@@ -72,7 +72,7 @@ impl JobSession {
         let path = folder.join("file");
         let to = File::create_new(&path)?;
         // The folder goes with the address from here on.
-        let mut download = Download {
+        let mut download = BlobDownload {
             path,
             bytes: 0,
             content_type: content_type.to_owned(),
@@ -83,7 +83,7 @@ impl JobSession {
         write(to)?;
         download.bytes = std::fs::metadata(&download.path)?.len();
         let download = download.counted(&self.grant.room)?;
-        self.open(Blob::new(Content::Download(download)))
+        self.open(SignedBlob::new(Content::Download(download)))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forge_core::{Forge, Origin};
+use forge_core::{Forge, HeadOrigin};
 use git_engine::{GitError, Quarantine};
 use http_clients::http::{HttpClient, Method};
 use runner_core::gateway::{CommitTarget, is_true, pull_path};
@@ -156,10 +156,10 @@ async fn pull_head(
     let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
     let sha = text("/head/sha").filter(|_| answer.is_success());
     let origin = text("/head/ref")
-        .map(|name| Origin::of_head(name, text("/head/repo/full_name"), &grant.may.repository));
+        .map(|name| HeadOrigin::of_head(name, text("/head/repo/full_name"), &grant.may.repository));
     Ok(PullHead {
         sha: sha.ok_or_else(unknown)?.to_owned(),
-        is_own: origin == Some(Origin::SameRepository),
+        is_own: origin == Some(HeadOrigin::SameRepository),
     })
 }
 

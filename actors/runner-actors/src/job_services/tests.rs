@@ -60,7 +60,7 @@ fn lab() -> Lab {
 
 impl Lab {
     /// What lies at an address.
-    fn blob(&self, address: &str) -> Result<Arc<Blob>, ServiceFault> {
+    fn blob(&self, address: &str) -> Result<Arc<SignedBlob>, ServiceFault> {
         let address = url::Url::parse(address).unwrap();
         let id = address.path_segments().unwrap().next_back().unwrap();
         let mut pairs = address.query_pairs();

@@ -27,7 +27,7 @@ use crate::clock::now_ms;
 use crate::event::StoredEvent;
 use crate::records::{JobRecord, RunRecord};
 use crate::rows;
-use crate::rows::attempts::{self, RunsAsked};
+use crate::rows::attempts::{self, RunListQuery};
 use crate::run_list::RunFilter;
 use crate::run_shape::run_number;
 
@@ -37,10 +37,10 @@ const NO_SWITCH: &str =
     "Not Found: workflows are not switched on and off here; change their `on`, or remove the file";
 
 /// `None`: it is for the forge.
-pub(super) type Answer = Result<Option<GatewayAnswer>, GatewayRefusal>;
+pub(super) type RunsResponse = Result<Option<GatewayAnswer>, GatewayRefusal>;
 
 /// A job that asks, and what is asked.
-pub(super) struct RunsQuery<'a> {
+pub(super) struct ForgeRunsQuery<'a> {
     services: &'a JobServices,
     forge: &'a ForgeApi,
     grant: &'a ForgeGrant,
@@ -59,7 +59,7 @@ impl JobServices {
         grant: &ForgeGrant,
         asked: &GatewayRequest,
         body: &Value,
-    ) -> Answer {
+    ) -> RunsResponse {
         let Some(call) = WorkflowCall::parse(&asked.method, &asked.path) else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl JobServices {
         };
         let repository = grant.may.repository.clone();
         let api = forge.address(BASE).gateway;
-        let asking = RunsQuery {
+        let asking = ForgeRunsQuery {
             services: self,
             forge,
             grant,
@@ -92,8 +92,8 @@ impl JobServices {
     }
 }
 
-impl RunsQuery<'_> {
-    async fn answer(self, call: WorkflowCall, body: &Value) -> Answer {
+impl ForgeRunsQuery<'_> {
+    async fn answer(self, call: WorkflowCall, body: &Value) -> RunsResponse {
         match call {
             WorkflowCall::Workflows => self.workflows().await,
             WorkflowCall::Workflow(named) => self.workflow(&named).await,
@@ -179,7 +179,7 @@ impl RunsQuery<'_> {
         }))
     }
 
-    async fn workflows(&self) -> Answer {
+    async fn workflows(&self) -> RunsResponse {
         let all = self.runs.workflows(&self.views.repository, now_ms());
         let all = all.await?;
         let shown = self.query.page(&all).map(|one| self.views.workflow(one));
@@ -188,7 +188,7 @@ impl RunsQuery<'_> {
         Ok(Some(self.page("workflows", all.len(), &list)))
     }
 
-    async fn workflow(&self, named: &str) -> Answer {
+    async fn workflow(&self, named: &str) -> RunsResponse {
         let found = self.workflow_file(named).await?;
         Ok(found.map(|found| json_answer(&self.views.workflow(&found))))
     }
@@ -229,7 +229,7 @@ impl RunsQuery<'_> {
         }))
     }
 
-    async fn list(&self, workflow: Option<&str>) -> Answer {
+    async fn list(&self, workflow: Option<&str>) -> RunsResponse {
         let mut filter = RunFilter {
             repository: Some(self.views.repository.clone()),
             event: self.query.get("event").map(str::to_owned),
@@ -250,7 +250,7 @@ impl RunsQuery<'_> {
             let found = CreatedFilter::parse(text);
             found.ok_or_else(|| refusal(422, "`created` is no date, time or range of them"))
         });
-        let asked = RunsAsked {
+        let asked = RunListQuery {
             filter,
             branch: given("branch").map(str::to_owned),
             head_sha: given("head_sha").map(str::to_owned),
@@ -313,7 +313,7 @@ impl RunsQuery<'_> {
         self.read(move |rows| rows::event(rows, &id)).await
     }
 
-    async fn run(&self, named: &str, attempt: Option<u64>) -> Answer {
+    async fn run(&self, named: &str, attempt: Option<u64>) -> RunsResponse {
         let Some(run) = self.attempt(named, attempt).await? else {
             return Ok(None);
         };
@@ -324,7 +324,7 @@ impl RunsQuery<'_> {
         Ok(Some(json_answer(&shown)))
     }
 
-    async fn jobs(&self, named: &str, attempt: Option<u64>) -> Answer {
+    async fn jobs(&self, named: &str, attempt: Option<u64>) -> RunsResponse {
         let Some(run) = self.attempt(named, attempt).await? else {
             return Ok(None);
         };
@@ -358,7 +358,7 @@ impl RunsQuery<'_> {
         Ok(Some(self.page(&rest, jobs.len(), &list)))
     }
 
-    async fn job(&self, number: u64) -> Answer {
+    async fn job(&self, number: u64) -> RunsResponse {
         let Some((run, job)) = self.with_job(number).await? else {
             return Ok(None);
         };
@@ -369,7 +369,7 @@ impl RunsQuery<'_> {
         Ok(Some(json_answer(&self.views.job(&run, &job, beside))))
     }
 
-    async fn job_logs(&self, number: u64) -> Answer {
+    async fn job_logs(&self, number: u64) -> RunsResponse {
         let Some((run, job)) = self.with_job(number).await? else {
             return Ok(None);
         };
@@ -378,7 +378,7 @@ impl RunsQuery<'_> {
         self.redirect(move || session.job_log(&logs, &job)).await
     }
 
-    async fn logs(&self, named: &str, attempt: Option<u64>) -> Answer {
+    async fn logs(&self, named: &str, attempt: Option<u64>) -> RunsResponse {
         let Some(run) = self.attempt(named, attempt).await? else {
             return Ok(None);
         };
@@ -391,7 +391,7 @@ impl RunsQuery<'_> {
     async fn redirect(
         &self,
         write: impl FnOnce() -> Result<String, super::ServiceFault> + Send + 'static,
-    ) -> Answer {
+    ) -> RunsResponse {
         // What was printed until now is in the files then.
         self.runs.logs.flush().await;
         let written = tokio::task::spawn_blocking(write).await;
@@ -403,7 +403,7 @@ impl RunsQuery<'_> {
         Ok(Some(empty(302, vec![("location", address)])))
     }
 
-    async fn artifacts(&self) -> Answer {
+    async fn artifacts(&self) -> RunsResponse {
         let filter = RunFilter {
             repository: Some(self.views.repository.clone()),
             ..RunFilter::default()

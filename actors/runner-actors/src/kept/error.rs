@@ -4,7 +4,7 @@ use http_clients::vmm::VmmError;
 
 /// Why there is no shell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotOpened {
+pub enum ShellOpenError {
     /// No VM of the run is kept.
     #[error(
         "no VM of the run {0} is kept: run it again with `keep`, or set `failed = true` in [keep]; after its time a VM is given back"
@@ -39,7 +39,7 @@ pub enum NotOpened {
     Vmm(#[from] VmmError),
 }
 
-impl NotOpened {
+impl ShellOpenError {
     pub(super) fn none(run: &str) -> Self {
         Self::NoRun(run.to_owned())
     }

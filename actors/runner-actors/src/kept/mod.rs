@@ -27,7 +27,7 @@ use crate::job::{Checkpoint, ShellEnvironment};
 use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
 
-pub use error::NotOpened;
+pub use error::ShellOpenError;
 pub(crate) use restore::{ResumedVm, TakenVm};
 pub use settings::KeepSettings;
 pub use shell::{ClosingShell, OpenShell, ShellRequest};
@@ -231,8 +231,13 @@ impl KeptVms {
     /// Gives back the VM of a job now, or that of the only job when none is named. `by`: who asks.
     ///
     /// # Errors
-    /// See [`NotOpened`].
-    pub async fn release(&self, run: &str, job: Option<&str>, by: &str) -> Result<(), NotOpened> {
+    /// See [`ShellOpenError`].
+    pub async fn release(
+        &self,
+        run: &str,
+        job: Option<&str>,
+        by: &str,
+    ) -> Result<(), ShellOpenError> {
         let kept = self.find(run, job)?;
         self.release_vm(&kept.job, &format!("released by {by}"))
             .await;
@@ -328,19 +333,19 @@ impl KeptVms {
         }
     }
 
-    fn find(&self, run: &str, job: Option<&str>) -> Result<KeptVm, NotOpened> {
+    fn find(&self, run: &str, job: Option<&str>) -> Result<KeptVm, ShellOpenError> {
         let vms = self.vms.lock();
         let mut of_run = vms.iter().filter(|kept| kept.job.run == run);
         let Some(job) = job else {
-            let first = of_run.next().ok_or_else(|| NotOpened::none(run))?;
+            let first = of_run.next().ok_or_else(|| ShellOpenError::none(run))?;
             return match of_run.next() {
                 None => Ok(first.clone()),
-                Some(_) => Err(NotOpened::Which(run.to_owned())),
+                Some(_) => Err(ShellOpenError::Which(run.to_owned())),
             };
         };
         let named = |kept: &&KeptVm| kept.job.name == job || kept.job.key == job;
         let found = of_run.find(named);
-        found.cloned().ok_or_else(|| NotOpened::NoVm {
+        found.cloned().ok_or_else(|| ShellOpenError::NoVm {
             run: run.to_owned(),
             job: job.to_owned(),
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http_clients::vmm::VmmClient;
 use parking_lot::Mutex;
 
-use super::error::NotOpened;
+use super::error::ShellOpenError;
 use super::{KeptJob, KeptSnapshotView, KeptVm, KeptVms};
 use crate::job::{Checkpoint, ShellEnvironment};
 use crate::messages::FromStep;
@@ -57,10 +57,10 @@ impl KeptVm {
     }
 
     /// What it was before a step.
-    fn checkpoint(&self, step: u32) -> Result<&Checkpoint, NotOpened> {
+    fn checkpoint(&self, step: u32) -> Result<&Checkpoint, ShellOpenError> {
         let mut checkpoints = self.job.checkpoints.iter();
         let found = checkpoints.find(|checkpoint| checkpoint.step == step);
-        found.ok_or_else(|| NotOpened::NoSnapshot {
+        found.ok_or_else(|| ShellOpenError::NoSnapshot {
             job: self.job.name.clone(),
             step,
             why: there_is(&self.job.checkpoints),
@@ -68,16 +68,16 @@ impl KeptVm {
     }
 
     /// Whether it can be as it was before a step now.
-    pub(super) fn goes_back_to(&self, step: u32) -> Result<(), NotOpened> {
+    pub(super) fn goes_back_to(&self, step: u32) -> Result<(), ShellOpenError> {
         self.checkpoint(step)?;
         self.unused()
     }
 
     /// Nobody is in it.
-    fn unused(&self) -> Result<(), NotOpened> {
+    fn unused(&self) -> Result<(), ShellOpenError> {
         match self.shells {
             0 => Ok(()),
-            _ => Err(NotOpened::InUse(self.job.name.clone())),
+            _ => Err(ShellOpenError::InUse(self.job.name.clone())),
         }
     }
 }
@@ -99,7 +99,7 @@ impl KeptVms {
         &self,
         run: &str,
         from: &FromStep,
-    ) -> Result<ResumePoint, NotOpened> {
+    ) -> Result<ResumePoint, ShellOpenError> {
         let kept = self.find(run, from.job.as_deref())?;
         kept.goes_back_to(from.step)?;
         Ok(ResumePoint {
@@ -114,14 +114,14 @@ impl KeptVms {
     pub(crate) async fn take(
         &self,
         point: &ResumePoint,
-    ) -> Result<(TakenVm, ResumedVm), NotOpened> {
+    ) -> Result<(TakenVm, ResumedVm), ShellOpenError> {
         let is_it = |kept: &KeptVm| {
             let job = &kept.job;
             job.run == point.run && job.key == point.key && job.instance == point.instance
         };
         let place = |vms: &[KeptVm]| {
             let found = vms.iter().position(is_it);
-            found.ok_or_else(|| NotOpened::none(&point.run))
+            found.ok_or_else(|| ShellOpenError::none(&point.run))
         };
         let turn = {
             let vms = self.vms.lock();
@@ -151,7 +151,7 @@ impl KeptVms {
         vmm: &VmmClient,
         kept: &KeptVm,
         step: u32,
-    ) -> Result<ShellEnvironment, NotOpened> {
+    ) -> Result<ShellEnvironment, ShellOpenError> {
         kept.unused()?;
         let checkpoint = kept.checkpoint(step)?;
         let vm = &kept.job.vm;

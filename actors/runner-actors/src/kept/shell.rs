@@ -8,7 +8,7 @@ use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
 use http_clients::ws::{WsReceiver, WsSender};
 use runner_core::context::WORKSPACE;
 
-use super::error::NotOpened;
+use super::error::ShellOpenError;
 use super::{KeptJob, KeptVm, KeptVms};
 use crate::job::ShellEnvironment;
 
@@ -60,8 +60,8 @@ impl KeptVms {
     /// Whether such a shell could be opened: the VM is kept, as it was before that step.
     ///
     /// # Errors
-    /// See [`NotOpened`].
-    pub fn check(&self, request: &ShellRequest) -> Result<(), NotOpened> {
+    /// See [`ShellOpenError`].
+    pub fn check(&self, request: &ShellRequest) -> Result<(), ShellOpenError> {
         let kept = self.find(&request.run, request.job.as_deref())?;
         match request.before_step {
             Some(step) => kept.goes_back_to(step),
@@ -72,15 +72,15 @@ impl KeptVms {
     /// Opens a shell in a kept VM, which goes on for it.
     ///
     /// # Errors
-    /// See [`NotOpened`].
-    pub async fn open(&self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
+    /// See [`ShellOpenError`].
+    pub async fn open(&self, request: ShellRequest) -> Result<OpenShell, ShellOpenError> {
         // By itself: when whoever asked leaves meanwhile, the VM stands still again all the same.
         let opening = actix_rt::spawn(self.clone().open_in_turn(request));
         let given_up = VmmError::Lost("the runner ends".to_owned());
         opening.await.unwrap_or_else(|_| Err(given_up.into()))
     }
 
-    async fn open_in_turn(self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
+    async fn open_in_turn(self, request: ShellRequest) -> Result<OpenShell, ShellOpenError> {
         let kept = self.find(&request.run, request.job.as_deref())?;
         let vmm = self.client(&kept.job)?;
         let turn = Arc::clone(&kept.turn);
@@ -120,7 +120,7 @@ impl KeptVms {
         vmm: &VmmClient,
         kept: &KeptVm,
         request: &ShellRequest,
-    ) -> Result<(String, WsSender, WsReceiver), NotOpened> {
+    ) -> Result<(String, WsSender, WsReceiver), ShellOpenError> {
         let shell = match request.before_step {
             Some(step) => self.restore(vmm, kept, step).await?,
             None => Self::shell_of(kept),

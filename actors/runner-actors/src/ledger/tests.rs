@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use runner_core::state::RunState;
 use serde_json::json;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use tokio::sync::watch;
 
-use super::{Ledger, RunRecorder, job_status};
+use super::{RunLedger, RunRecorder, job_status};
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::log::Logs;
 use crate::records::{RunRecord, new_run_id};
-use crate::rows::{self, NewRun};
+use crate::rows::{self, NewRunRows};
 use crate::run_queue::RunQueue;
 
 /// The ledger of a run that a push has started.
-pub(crate) fn ledger(store: Store, folder: &Path) -> Ledger {
+pub(crate) fn ledger(store: Store, folder: &Path) -> RunLedger {
     let event: StoredEvent = serde_json::from_value(json!({
         "kind": "push", "reference": "refs/heads/main", "sha": "1".repeat(40),
         "repository": "acme/rocket", "actor": "alice", "untrusted": false, "inputs": [],
@@ -33,7 +33,7 @@ pub(crate) fn ledger(store: Store, folder: &Path) -> Ledger {
         changed: watch::channel(0).0,
         queue: RunQueue::default(),
     };
-    Ledger {
+    RunLedger {
         recorder,
         record: RunRecord::received(&event, "delivery".to_owned()),
         event: Arc::new(event),
@@ -43,26 +43,26 @@ pub(crate) fn ledger(store: Store, folder: &Path) -> Ledger {
     }
 }
 
-fn open(folder: &Path) -> Ledger {
-    let store = Store::open(&folder.join("data"), &Options::new("ledger-test")).unwrap();
+fn open(folder: &Path) -> RunLedger {
+    let store = Store::open(&folder.join("data"), &StoreOptions::new("ledger-test")).unwrap();
     ledger(store, &folder.join("logs"))
 }
 
 /// All stored runs.
-async fn stored(ledger: &Ledger) -> Vec<RunRecord> {
+async fn stored(ledger: &RunLedger) -> Vec<RunRecord> {
     let store = &ledger.recorder.store;
     store.read(|rows| rows::all(rows)).await.unwrap()
 }
 
 /// The actions that started the runs that follow.
-async fn following(ledger: &Ledger) -> Vec<String> {
+async fn following(ledger: &RunLedger) -> Vec<String> {
     let runs = stored(ledger).await.into_iter();
     let found = runs.filter(|run| run.event == "workflow_run");
     found.filter_map(|run| run.action).collect()
 }
 
 /// The default branch has a workflow that follows `CI`, started by these steps of it.
-async fn follow(ledger: &Ledger, steps: &[&str]) {
+async fn follow(ledger: &RunLedger, steps: &[&str]) {
     let mut known = KnownRepository::default();
     let main = Some("main".to_owned());
     let push = StoredEvent::clone(&ledger.event).with_page(None, main);
@@ -124,7 +124,7 @@ async fn i17_the_other_workflows_of_an_event_are_stored_with_the_choice_of_the_f
     let mut other = ledger.record.clone();
     other.id = new_run_id();
     ledger.record.workflow_file = Some("a.yml".to_owned());
-    let other = NewRun::new(&other, &ledger.event);
+    let other = NewRunRows::new(&other, &ledger.event);
     ledger.beginning.push(other.clone());
     assert_eq!(stored(&ledger).await.len(), 0, "neither");
     assert!(ledger.save(Vec::new()).await);

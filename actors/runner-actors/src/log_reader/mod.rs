@@ -21,7 +21,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use self::index::{LogIndex, SectionIndex, is_note};
-use self::search::LogQuery;
+use self::search::LogSearchQuery;
 pub use self::search::WrongQuery;
 use self::text::cut;
 use crate::log::{LineKind, LogLine, Logs};
@@ -255,7 +255,7 @@ impl LogReader {
             more: false,
         };
         let nothing_there = only.as_ref().is_some_and(Vec::is_empty) || bytes == 0;
-        let query = match LogQuery::new(text, only) {
+        let query = match LogSearchQuery::new(text, only) {
             Ok(query) => query,
             Err(wrong) => return Ok(Err(wrong)),
         };

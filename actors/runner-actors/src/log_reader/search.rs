@@ -27,7 +27,7 @@ const TEXT: &[u8] = b"\",\"text\":\"";
 const ESCAPE: &[u8] = b"\\u001b";
 
 /// What is looked for, in any case.
-pub(super) struct LogQuery {
+pub(super) struct LogSearchQuery {
     /// Parts of it as they stand in the file, or a colour: where it is, each finds something.
     parts: Vec<Regex>,
     /// As it stands in the file, where JSON escapes some characters.
@@ -40,10 +40,10 @@ pub(super) struct LogQuery {
 
 /// Why a text cannot be looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a text of 1 to {} bytes can be looked for", LogQuery::MAX_BYTES)]
+#[error("a text of 1 to {} bytes can be looked for", LogSearchQuery::MAX_BYTES)]
 pub struct WrongQuery;
 
-impl LogQuery {
+impl LogSearchQuery {
     /// Longest text.
     pub(super) const MAX_BYTES: usize = 1000;
 
@@ -257,7 +257,7 @@ mod tests {
             );
         }
         std::fs::write(&path, &bytes).unwrap();
-        let query = LogQuery::new(text, None).unwrap();
+        let query = LogSearchQuery::new(text, None).unwrap();
         let (offsets, more) = query.find(&path, (0, bytes.len() as u64), limit).unwrap();
         // In parts of any size the same lines are found.
         for parts in [2, 3, 7] {
@@ -337,7 +337,7 @@ mod tests {
         let lines = vec!["again and again"; 50];
         assert_eq!(found("again", &lines, 3), (vec![0, 1, 2], true));
         assert_eq!(found("again", &lines, 100).0.len(), 50);
-        assert!(LogQuery::new("", None).is_err());
-        assert!(LogQuery::new(&"x".repeat(1001), None).is_err());
+        assert!(LogSearchQuery::new("", None).is_err());
+        assert!(LogSearchQuery::new(&"x".repeat(1001), None).is_err());
     }
 }

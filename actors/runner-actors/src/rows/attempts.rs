@@ -23,7 +23,7 @@ const MAX_SEARCHED: usize = 500;
 
 /// What a list is asked for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RunsAsked {
+pub(crate) struct RunListQuery {
     /// Without a branch.
     pub(crate) filter: RunFilter,
     pub(crate) branch: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) fn attempts(rows: &mut impl ReadRows, id: &str) -> Result<Vec<RunReco
 /// The part of a list that begins at `from`, of `size` runs.
 pub(crate) fn listed(
     rows: &mut impl ReadRows,
-    asked: &RunsAsked,
+    asked: &RunListQuery,
     (from, size): (usize, usize),
 ) -> Result<ListedRuns, StoreError> {
     let mut listed = ListedRuns::default();
@@ -101,7 +101,11 @@ pub(crate) fn listed(
     Ok(listed)
 }
 
-fn shows(rows: &mut impl ReadRows, asked: &RunsAsked, run: &RunRecord) -> Result<bool, StoreError> {
+fn shows(
+    rows: &mut impl ReadRows,
+    asked: &RunListQuery,
+    run: &RunRecord,
+) -> Result<bool, StoreError> {
     // A newer attempt stands for it.
     let is_shown = run.repeated_by.is_none()
         && asked.head_sha.as_ref().is_none_or(|sha| *sha == run.sha)

@@ -95,12 +95,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use runner_core::event::EventKind;
-    use store::{Options, Store};
+    use store::{Store, StoreOptions};
 
     use super::*;
     use crate::event::StoredEvent;
     use crate::records::RunRecord;
-    use crate::rows::{NewRun, put_run, run};
+    use crate::rows::{NewRunRows, put_run, run};
 
     const NOW: u64 = 100_000_000;
     const OLDEST: u64 = NOW - 600_000;
@@ -115,7 +115,7 @@ mod tests {
         record.id = id.to_owned();
         record.created_at = NOW - made;
         end(&mut record, ended);
-        let new = NewRun::new(&record, &event);
+        let new = NewRunRows::new(&record, &event);
         store.write_blocking(move |rows| new.put(rows)).unwrap();
     }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn i17_runs_that_ended_long_ago_are_read_once() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         let hour = 3_600_000;
         put(&store, "1", 3 * hour, Some(2 * hour));
         put(&store, "2", 3 * hour, None);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn i17_outlines_are_of_all_runs_however_their_rows_were_written() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         put(&store, "1", 5, None);
         put(&store, "2", 5, None);
         change(&store, "2", 1);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use cluster_actors::vm_hosts::MachineType;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
-use runner_core::expr::{Context, Contexts};
+use runner_core::expr::{ContextName, Contexts};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
-use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
+use runner_core::plan::{JobInstance, PlanAction, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use runner_core::truncation::{truncate_labels, truncate_reason};
 use tokio::sync::{mpsc, watch};
@@ -25,10 +25,10 @@ use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
 use crate::job::{
-    JobEvent, JobEvents, JobPlacement, JobReport, JobRequest, JobSource, JobStores, VmRetention,
+    JobEvent, JobEvents, JobPlacement, JobRequest, JobResult, JobSource, JobStores, VmRetention,
 };
 use crate::job_graph;
-use crate::ledger::{Ledger, job_status};
+use crate::ledger::{RunLedger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
 use crate::run_finder::RunFinder;
 use crate::scopes::{EnvironmentSettings, is_switch, narrowest};
@@ -37,7 +37,7 @@ use crate::vm_owner::vm_key;
 /// Where jobs tell what happens, by the index of their records.
 pub(super) type EventSender = mpsc::Sender<(usize, JobEvent)>;
 /// Where their reports go, by the same index.
-pub(super) type ReportSender = mpsc::Sender<(usize, JobReport)>;
+pub(super) type ReportSender = mpsc::Sender<(usize, JobResult)>;
 
 /// A copy of a job that its plan has started: it runs, or waits for its environment.
 pub(super) struct StartedCopy {
@@ -81,7 +81,7 @@ impl ActiveRun {
     /// At the beginning of its jobs: those in the record are of a previous incarnation.
     pub(super) fn new(
         services: RunServices,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         planned: PlannedRun,
         (checkout, places): (PathBuf, HeldPlaces),
     ) -> Self {
@@ -103,7 +103,7 @@ impl ActiveRun {
     }
 
     /// Notes the jobs of called workflows whose copies became known.
-    fn record_new_jobs(&mut self, ledger: &mut Ledger) {
+    fn record_new_jobs(&mut self, ledger: &mut RunLedger) {
         let plan = Arc::clone(self.state.plan());
         if plan.jobs.len() == ledger.record.job_order.len() {
             return;
@@ -116,8 +116,8 @@ impl ActiveRun {
 
     pub(super) async fn act(
         &mut self,
-        ledger: &mut Ledger,
-        actions: Vec<Action>,
+        ledger: &mut RunLedger,
+        actions: Vec<PlanAction>,
         events: &EventSender,
         reports: &ReportSender,
     ) {
@@ -125,15 +125,15 @@ impl ActiveRun {
         let mut statuses = Vec::new();
         for action in actions {
             match action {
-                Action::Enter {
+                PlanAction::Enter {
                     job,
                     instance,
                     groups,
                 } => {
                     self.enqueue_call(ledger, (job, instance), groups);
                 }
-                Action::Leave { job, instance } => self.calls.release((job, instance)),
-                Action::Start { job, instance } => {
+                PlanAction::Leave { job, instance } => self.calls.release((job, instance)),
+                PlanAction::Start { job, instance } => {
                     if let Some(previous) = self.previous_end(job, instance) {
                         self.recall(ledger, job, instance, previous);
                         continue;
@@ -143,7 +143,7 @@ impl ActiveRun {
                     self.start_or_hold(ledger, copy, events, reports).await;
                     statuses.push(job_status(&ledger.record.jobs[index]));
                 }
-                Action::Cancel { job, instance } => {
+                PlanAction::Cancel { job, instance } => {
                     let copy = self
                         .copies
                         .iter()
@@ -154,7 +154,7 @@ impl ActiveRun {
                     }
                     self.cancel_held(job, instance, reports);
                 }
-                Action::Ended {
+                PlanAction::Ended {
                     job,
                     conclusion,
                     reason,
@@ -193,7 +193,7 @@ impl ActiveRun {
 
     /// A copy that ended in the previous incarnation is not run again: the plan's state takes its
     /// end.
-    fn recall(&mut self, ledger: &mut Ledger, job: usize, instance: usize, previous: JobRecord) {
+    fn recall(&mut self, ledger: &mut RunLedger, job: usize, instance: usize, previous: JobRecord) {
         let conclusion = previous.conclusion.unwrap_or(Conclusion::Failure);
         if previous.kept_from.is_some() && conclusion == Conclusion::Failure {
             self.state.keeps(job);
@@ -253,7 +253,7 @@ impl ActiveRun {
     }
 
     /// Begins a copy's record.
-    fn start(&mut self, ledger: &mut Ledger, job: usize, instance: usize) -> StartedCopy {
+    fn start(&mut self, ledger: &mut RunLedger, job: usize, instance: usize) -> StartedCopy {
         let copies = self.state.instances(job);
         let copies = copies.expect("only copies of running jobs are started");
         let context = self.contexts.of_copy(job, copies, instance);
@@ -288,7 +288,7 @@ impl ActiveRun {
     /// Gives a copy its machine; `ticket` is its turn in its concurrency group.
     pub(super) fn launch(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         copy: StartedCopy,
         ticket: Option<GroupTicket>,
         (events, reports): (&EventSender, &ReportSender),
@@ -327,11 +327,11 @@ impl ActiveRun {
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
             let report = match launch {
-                Some(_) if let Some(reason) = tokenless => JobReport::refused(&reason),
-                Some(_) if unserved => JobReport::unserved(),
+                Some(_) if let Some(reason) = tokenless => JobResult::refused(&reason),
+                Some(_) if unserved => JobResult::unserved(),
                 Some(launch) => jobs.run(launch).await,
-                None if skips => JobReport::left_out(&labels),
-                None => JobReport::no_machine(&labels, group.as_deref()),
+                None if skips => JobResult::left_out(&labels),
+                None => JobResult::no_machine(&labels, group.as_deref()),
             };
             // A run that is gone hears nothing; its record is ended at the next start.
             let _ = reports.send((index, report)).await;
@@ -384,11 +384,11 @@ impl ActiveRun {
     pub(super) fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
         let mut contexts = self.state.contexts_of(&self.state.plan().jobs[job]);
         if let Some(own) = self.environment(environment) {
-            overlay(&mut contexts, Context::Vars, own.vars());
+            overlay(&mut contexts, ContextName::Vars, own.vars());
             let trusted = !self.planned.event.untrusted;
             overlay(
                 &mut contexts,
-                Context::Secrets,
+                ContextName::Secrets,
                 own.secrets().filter(|_| trusted),
             );
         }
@@ -413,7 +413,7 @@ impl ActiveRun {
 
     fn request(
         &self,
-        ledger: &Ledger,
+        ledger: &RunLedger,
         job: usize,
         instance: JobInstance,
         index: usize,

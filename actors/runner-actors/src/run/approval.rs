@@ -4,24 +4,24 @@
 use forge_core::{CommitState, Forge};
 use runner_core::event::RunCommit;
 use runner_core::plan::run_context;
-use runner_core::protection::{APPROVAL_TIMEOUT_MS, Verdict};
+use runner_core::protection::{APPROVAL_TIMEOUT_MS, ProtectionVerdict};
 use runner_core::state::RunState;
 use store::StoreError;
 
 use super::services::RunServices;
 use crate::clock::now_ms;
-use crate::ledger::{Ledger, StatusChange};
+use crate::ledger::{RunLedger, StatusChange};
 use crate::log::LineKind;
 use crate::records::RunApproval;
 use crate::review::{self, Review};
 use crate::reviews::Contributors;
 
 /// Whether the run may go on; otherwise it waits, or has ended.
-pub(super) async fn admit(services: &RunServices, ledger: &mut Ledger) -> bool {
+pub(super) async fn admit(services: &RunServices, ledger: &mut RunLedger) -> bool {
     let event = &ledger.event;
     let approval = ledger.record.approval.as_ref();
     let verdict = approval.and_then(|approval| approval.review.as_ref());
-    let is_approved = verdict.is_some_and(|review| review.verdict == Verdict::Approved);
+    let is_approved = verdict.is_some_and(|review| review.verdict == ProtectionVerdict::Approved);
     if !event.untrusted || event.kind().commit() != RunCommit::PullHead || is_approved {
         return true;
     }
@@ -46,7 +46,7 @@ pub(super) async fn admit(services: &RunServices, ledger: &mut Ledger) -> bool {
 /// Whether it has to be approved, and what was said.
 async fn question(
     services: &RunServices,
-    ledger: &Ledger,
+    ledger: &RunLedger,
 ) -> Result<(bool, Option<Review>), StoreError> {
     let (event, run) = (ledger.event.clone(), ledger.record.id.clone());
     let settings = &services.settings;
@@ -63,7 +63,7 @@ async fn question(
     known.await
 }
 
-async fn take(ledger: &mut Ledger, review: Review) -> bool {
+async fn take(ledger: &mut RunLedger, review: Review) -> bool {
     let asked_at = ledger.record.approval.as_ref().map(|it| it.asked_at);
     let by = review.by.as_deref();
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
@@ -73,14 +73,14 @@ async fn take(ledger: &mut Ledger, review: Review) -> bool {
         review: Some(review),
     });
     match verdict {
-        Verdict::Approved => {
+        ProtectionVerdict::Approved => {
             ledger
                 .log_line(LineKind::Info, &format!("approved{by}"))
                 .await;
             ledger.save(Vec::new()).await;
             true
         }
-        Verdict::Rejected => {
+        ProtectionVerdict::Rejected => {
             let reason = format!("the pull request from a fork was rejected{by}");
             ledger.end(RunState::Cancelled, Some(reason)).await;
             false
@@ -88,7 +88,7 @@ async fn take(ledger: &mut Ledger, review: Review) -> bool {
     }
 }
 
-async fn wait(ledger: &mut Ledger) {
+async fn wait(ledger: &mut RunLedger) {
     let now = now_ms();
     let known = ledger.record.approval.get_or_insert(RunApproval {
         asked_at: now,

@@ -15,7 +15,7 @@ use crate::records::LeftCall;
 pub(super) type CallId = (usize, usize);
 
 /// What happens to the groups of a call.
-pub(super) enum CallEvent {
+pub(super) enum CallGroupEvent {
     /// It has all of them.
     Admitted(Vec<GroupTicket>),
     /// A newer one took its place while it waited, or too many wait.
@@ -34,10 +34,10 @@ pub(super) struct EnteringCall {
 
 /// The groups of a run's calls.
 pub(super) struct CallGroups {
-    sender: mpsc::UnboundedSender<(CopyKey, CallEvent)>,
-    receiver: mpsc::UnboundedReceiver<(CopyKey, CallEvent)>,
+    sender: mpsc::UnboundedSender<(CopyKey, CallGroupEvent)>,
+    receiver: mpsc::UnboundedReceiver<(CopyKey, CallGroupEvent)>,
     /// What comes before that: of calls that a former incarnation of the run knew.
-    known: VecDeque<(CallId, CallEvent)>,
+    known: VecDeque<(CallId, CallGroupEvent)>,
     ids: HashMap<CopyKey, CallId>,
     waiting: HashMap<CopyKey, TurnWatch>,
     held: HashMap<CopyKey, Vec<GroupTicket>>,
@@ -99,14 +99,15 @@ impl CallGroups {
         self.ids.insert(key.clone(), id);
         if let Some(tickets) = self.held.remove(&key) {
             self.keep_waiting(&key);
-            self.known.push_back((id, CallEvent::Admitted(tickets)));
+            self.known
+                .push_back((id, CallGroupEvent::Admitted(tickets)));
             return;
         }
         if let Some(was_admitted) = self.left.get(&key).copied() {
             self.keep_waiting(&key);
             let event = match was_admitted {
-                true => CallEvent::Admitted(Vec::new()),
-                false => CallEvent::Superseded,
+                true => CallGroupEvent::Admitted(Vec::new()),
+                false => CallGroupEvent::Superseded,
             };
             self.known.push_back((id, event));
             return;
@@ -123,17 +124,17 @@ impl CallGroups {
         };
         let end = {
             let send = send.clone();
-            Arc::new(move |_| send(CallEvent::Cancelled))
+            Arc::new(move |_| send(CallGroupEvent::Cancelled))
         };
         let waits = TurnWatch::spawn(async move {
             let mut tickets = Vec::with_capacity(groups.len());
             for group in &groups {
                 match all.acquire(&repository, group, Arc::clone(&end) as _).await {
                     Ok(ticket) => tickets.push(ticket),
-                    Err(_) => return send(CallEvent::Superseded),
+                    Err(_) => return send(CallGroupEvent::Superseded),
                 }
             }
-            send(CallEvent::Admitted(tickets));
+            send(CallGroupEvent::Admitted(tickets));
         });
         self.waiting.insert(key, waits);
     }
@@ -161,7 +162,7 @@ impl CallGroups {
     }
 
     /// What happens next; pending for ever while nothing can.
-    pub(super) async fn next(&mut self) -> (CallId, CallEvent) {
+    pub(super) async fn next(&mut self) -> (CallId, CallGroupEvent) {
         if let Some(known) = self.known.pop_front() {
             return known;
         }

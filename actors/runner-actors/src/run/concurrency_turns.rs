@@ -18,8 +18,8 @@ use super::calls::{CallId, EnteringCall};
 use super::gates::send;
 use super::group_line::CopyKey;
 use super::parked::HeldPlaces;
-use crate::job::JobReport;
-use crate::ledger::{Ledger, job_status};
+use crate::job::JobResult;
+use crate::ledger::{RunLedger, job_status};
 use crate::log::LineKind;
 
 /// What a copy waits for whose group another holds.
@@ -37,7 +37,7 @@ impl ActiveRun {
     /// Starts a copy, in its turn where it has a concurrency group.
     pub(super) async fn launch_in_turn(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         mut copy: StartedCopy,
         events: &EventSender,
         reports: &ReportSender,
@@ -61,7 +61,7 @@ impl ActiveRun {
     }
 
     /// Takes the last place of the line.
-    fn enqueue(&mut self, ledger: &Ledger, key: CopyKey, copy: &StartedCopy) {
+    fn enqueue(&mut self, ledger: &RunLedger, key: CopyKey, copy: &StartedCopy) {
         let Some(group) = &copy.instance.concurrency else {
             return;
         };
@@ -80,7 +80,7 @@ impl ActiveRun {
     /// Starts a copy whose turn has come; whether it has, or never will.
     async fn resume_copy(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         copy: StartedCopy,
         (events, reports): (&EventSender, &ReportSender),
     ) -> bool {
@@ -92,7 +92,7 @@ impl ActiveRun {
                 true
             }
             Some(Err(reason)) => {
-                send(reports, index, JobReport::cancelled(&reason.to_string()));
+                send(reports, index, JobResult::cancelled(&reason.to_string()));
                 true
             }
             None => {
@@ -112,7 +112,7 @@ impl ActiveRun {
     /// Looks again at copies that wait for their turn.
     pub(super) async fn recheck_line(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         events: &EventSender,
         reports: &ReportSender,
     ) {
@@ -146,7 +146,7 @@ impl ActiveRun {
     /// Asks for the groups of a call.
     pub(super) fn enqueue_call(
         &mut self,
-        ledger: &Ledger,
+        ledger: &RunLedger,
         id: CallId,
         groups: Vec<ConcurrencyGroup>,
     ) {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use runner_core::expr::{Context, Contexts, Object, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue, Object};
 
 /// Values of a narrower scope over those of a context.
 pub(super) fn overlay<'a>(
     contexts: &mut Contexts,
-    context: Context,
+    context: ContextName,
     values: impl Iterator<Item = (&'a str, &'a str)>,
 ) {
     let wide = match contexts.get(context) {
-        Value::Object(known) => known
+        ExprValue::Object(known) => known
             .iter()
             .map(|(name, value)| (name.to_owned(), value.clone()))
             .collect(),
@@ -28,7 +28,7 @@ pub(super) fn overlay<'a>(
         }
     }
     for (name, value) in narrow {
-        object.set(name, Value::text(value));
+        object.set(name, ExprValue::text(value));
     }
-    contexts.set(context, Value::Object(Arc::new(object)));
+    contexts.set(context, ExprValue::Object(Arc::new(object)));
 }

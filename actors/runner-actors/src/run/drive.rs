@@ -20,8 +20,8 @@ use super::services::RunServices;
 use super::signals::{RunSignals, before_jobs, cancellation, unless_cancelled};
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
-use crate::job::{JobEvent, JobReport};
-use crate::ledger::{Ledger, job_status};
+use crate::job::{JobEvent, JobResult};
+use crate::ledger::{RunLedger, job_status};
 use crate::log::LineKind;
 use crate::permits::HeldPermits;
 use crate::records::JobEnd;
@@ -39,7 +39,7 @@ pub(super) async fn drive(
     id: String,
     signals: RunSignals,
 ) -> Option<RunState> {
-    let Some(mut ledger) = Ledger::load(&services.recorder, &id).await.ok()? else {
+    let Some(mut ledger) = RunLedger::load(&services.recorder, &id).await.ok()? else {
         tracing::error!(event = "run.unreadable", run = %id, "a run's record or event is missing");
         return None;
     };
@@ -102,7 +102,7 @@ fn follow(held: Option<&ParkedRun>, signals: &RunSignals) {
 }
 
 /// Why a run ends that was ended while it waited.
-async fn ended_while_it_waited(ledger: &Ledger, held: Option<&ParkedRun>) -> Option<String> {
+async fn ended_while_it_waited(ledger: &RunLedger, held: Option<&ParkedRun>) -> Option<String> {
     if let Some(reason) = held.and_then(|held| held.cancel.borrow().clone()) {
         return Some(reason);
     }
@@ -113,7 +113,7 @@ async fn ended_while_it_waited(ledger: &Ledger, held: Option<&ParkedRun>) -> Opt
 }
 
 /// A run that runs only again what had failed has the artifacts of the one it repeats.
-async fn adopt_artifacts(services: &RunServices, ledger: &Ledger) {
+async fn adopt_artifacts(services: &RunServices, ledger: &RunLedger) {
     let record = &ledger.record;
     let keeps_jobs = record.jobs.iter().any(|job| job.kept_from.is_some());
     let Some(from) = record.repeats.clone().filter(|_| keeps_jobs) else {
@@ -132,7 +132,7 @@ async fn adopt_artifacts(services: &RunServices, ledger: &Ledger) {
 /// has ended, or waits for its turn.
 async fn prepare_checkout(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     planned: PlannedRun,
     checkout: &Path,
     disk: &mut Option<HeldPermits>,
@@ -207,7 +207,7 @@ fn not_laid_out(reason: &dyn std::fmt::Display) -> String {
 /// ends. Of one that is cancelled git goes on to its end, and what it has laid out is removed then.
 async fn extract_commit(
     services: &RunServices,
-    ledger: &Ledger,
+    ledger: &RunLedger,
     planned: &PlannedRun,
     (to, room): (&Path, HeldPermits),
     mut cancelled: watch::Receiver<Option<String>>,
@@ -240,7 +240,7 @@ async fn extract_commit(
 /// calls have of their groups then.
 async fn run_jobs(
     mut run: ActiveRun,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     signals: &RunSignals,
     holds_group: bool,
 ) -> HeldPlaces {
@@ -330,7 +330,7 @@ async fn parking(at: Option<Instant>) {
     }
 }
 
-async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
+async fn record_event(ledger: &mut RunLedger, index: usize, mut event: JobEvent) {
     if let JobEvent::StepStarted { step, .. } | JobEvent::StepEnded(step) = &mut event {
         ledger.take_summary(index, step).await;
     }
@@ -386,9 +386,9 @@ async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
 
 async fn record_report(
     run: &mut ActiveRun,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     index: usize,
-    mut report: JobReport,
+    mut report: JobResult,
 ) {
     let Some(copy) = run.copies[index].as_mut() else {
         return;
@@ -425,7 +425,7 @@ async fn record_report(
 }
 
 /// Stores the tests of a job before its end: whoever reads of them finds them.
-async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
+async fn store_tests(ledger: &mut RunLedger, index: usize, tests: &Arc<JobTests>) {
     let (run, job) = (ledger.record.clone(), ledger.record.jobs[index].clone());
     let read = Arc::clone(tests);
     let packed = move || NewJobTests::pack(&run, &job, &read, now_ms());
@@ -439,7 +439,7 @@ async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
 }
 
 async fn end(
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     conclusion: Conclusion,
     cancelled: &watch::Receiver<Option<String>>,
 ) {

@@ -1,22 +1,22 @@
 //! Environments before which jobs wait: for an approval, for their time, or for ever.
 
-use runner_core::plan::Action;
+use runner_core::plan::PlanAction;
 use runner_core::protection::GateState;
 use runner_core::state::{Conclusion, RunState};
 use store::StoreError;
 
 use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
-use super::calls::{CallEvent, CallId};
+use super::calls::{CallGroupEvent, CallId};
 use crate::clock::now_ms;
-use crate::job::JobReport;
-use crate::ledger::{Ledger, StatusChange, job_status};
+use crate::job::JobResult;
+use crate::ledger::{RunLedger, StatusChange, job_status};
 use crate::log::LineKind;
 use crate::records::EnvironmentGate;
 use crate::review::{self, RunReviews};
 
 impl ActiveRun {
     /// Takes what was said to the run's environments into its record.
-    pub(super) async fn read_reviews(ledger: &mut Ledger) {
+    pub(super) async fn read_reviews(ledger: &mut RunLedger) {
         let run = ledger.record.id.clone();
         let store = &ledger.recorder.store;
         let read = store.read(move |rows| review::get(rows, &run));
@@ -37,7 +37,7 @@ impl ActiveRun {
     }
 
     /// Whether a copy may go to its environment now; what it waits for is noted in the record.
-    fn gate(&self, ledger: &mut Ledger, name: &str) -> GateState {
+    fn gate(&self, ledger: &mut RunLedger, name: &str) -> GateState {
         let scopes = &self.services.settings.scopes;
         let rules = scopes.environment(&ledger.record.repository, name);
         let rules = rules.map(|environment| environment.rules.clone());
@@ -84,7 +84,7 @@ impl ActiveRun {
     /// Starts a copy, unless its environment keeps it; a status that says so, if that is new.
     pub(super) async fn start_or_hold(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         copy: StartedCopy,
         events: &EventSender,
         reports: &ReportSender,
@@ -101,7 +101,7 @@ impl ActiveRun {
                 return None;
             }
             GateState::Closed(reason) => {
-                let report = JobReport::failed(crate::records::JobEnd::Usual, reason);
+                let report = JobResult::failed(crate::records::JobEnd::Usual, reason);
                 send(reports, copy.index, report);
                 return None;
             }
@@ -125,7 +125,7 @@ impl ActiveRun {
     /// Looks again at the environments of copies that wait.
     pub(super) async fn recheck_held(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         events: &EventSender,
         reports: &ReportSender,
     ) {
@@ -152,13 +152,13 @@ impl ActiveRun {
             send(
                 reports,
                 copy.index,
-                JobReport::cancelled("cancelled while it waited"),
+                JobResult::cancelled("cancelled while it waited"),
             );
         }
     }
 
     /// When to look again at what waits.
-    pub(super) fn next_check(&self, ledger: &Ledger) -> Option<u64> {
+    pub(super) fn next_check(&self, ledger: &RunLedger) -> Option<u64> {
         let gates = ledger.record.environments.iter();
         let pending = gates.filter(|gate| gate.is_pending());
         pending
@@ -180,7 +180,7 @@ impl ActiveRun {
     }
 
     /// Notes that the run waits: its actor ends, and it is taken up when it can go on.
-    pub(super) async fn park(&self, ledger: &mut Ledger, holds_group: bool) {
+    pub(super) async fn park(&self, ledger: &mut RunLedger, holds_group: bool) {
         let names = ledger.record.jobs.iter();
         let reasons = names.filter(|job| job.conclusion.is_none());
         let reasons = reasons.filter_map(|job| job.reason.as_deref());
@@ -206,7 +206,7 @@ impl ActiveRun {
     }
 
     /// What a job that ended says of its environment.
-    pub(super) fn record_environment(ledger: &mut Ledger, index: usize, report: &JobReport) {
+    pub(super) fn record_environment(ledger: &mut RunLedger, index: usize, report: &JobResult) {
         let Some(environment) = &mut ledger.record.jobs[index].environment else {
             return;
         };
@@ -218,27 +218,31 @@ impl ActiveRun {
 
 impl ActiveRun {
     /// What the plan makes of what happened to the groups of a call.
-    pub(super) fn take_call_event(&mut self, call: CallId, event: CallEvent) -> Vec<Action> {
+    pub(super) fn take_call_event(
+        &mut self,
+        call: CallId,
+        event: CallGroupEvent,
+    ) -> Vec<PlanAction> {
         let (job, copy) = call;
         match event {
-            CallEvent::Admitted(tickets) => {
+            CallGroupEvent::Admitted(tickets) => {
                 if self.calls.keep(call, tickets) {
                     self.state.admitted(job, copy, true);
                 }
                 Vec::new()
             }
-            CallEvent::Superseded => {
+            CallGroupEvent::Superseded => {
                 self.calls.release(call);
                 self.state.admitted(job, copy, false);
                 Vec::new()
             }
-            CallEvent::Cancelled => self.state.cancel_call(job, copy),
+            CallGroupEvent::Cancelled => self.state.cancel_call(job, copy),
         }
     }
 }
 
 /// A report of a copy that was never run.
-pub(super) fn send(reports: &ReportSender, index: usize, report: JobReport) {
+pub(super) fn send(reports: &ReportSender, index: usize, report: JobResult) {
     let reports = reports.clone();
     actix_rt::spawn(async move {
         // A run that is gone hears nothing.

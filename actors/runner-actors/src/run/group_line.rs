@@ -8,12 +8,12 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-use crate::groups::{GroupTicket, NotAdmitted};
+use crate::groups::{GroupRejection, GroupTicket};
 
 /// A copy, whichever incarnation of its run asks: the key of its job, and its number.
 pub(super) type CopyKey = (String, usize);
 
-type QueuePosition = Result<GroupTicket, NotAdmitted>;
+type QueuePosition = Result<GroupTicket, GroupRejection>;
 
 /// A task that waits for a turn; dropped, the place in the group's line is given up.
 pub(super) struct TurnWatch(JoinHandle<()>);

@@ -10,15 +10,15 @@ use tokio::sync::watch;
 
 use super::services::RunServices;
 use super::signals::cancellation;
-use crate::groups::{GroupTicket, NotAdmitted};
-use crate::ledger::Ledger;
+use crate::groups::{GroupRejection, GroupTicket};
+use crate::ledger::RunLedger;
 use crate::log::LineKind;
 
 /// The run's turn in its concurrency group, where it has one; `None`: the run waits for it, or has
 /// ended.
 pub(super) async fn acquire_group(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     group: Option<&ConcurrencyGroup>,
     cancel: &watch::Sender<Option<String>>,
 ) -> Option<Option<GroupTicket>> {
@@ -56,9 +56,9 @@ pub(super) async fn acquire_group(
 /// Notes that the run waits for its turn.
 async fn wait(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     group: &ConcurrencyGroup,
-    turn: impl Future<Output = Result<GroupTicket, NotAdmitted>> + 'static,
+    turn: impl Future<Output = Result<GroupTicket, GroupRejection>> + 'static,
     cancel: &watch::Sender<Option<String>>,
 ) {
     let (run, queue) = (ledger.record.id.clone(), services.queue.clone());

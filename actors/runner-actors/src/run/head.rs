@@ -14,7 +14,7 @@ use super::signals::unless_cancelled;
 
 use crate::event::StoredEvent;
 use crate::heads::{self, HeadSource, ReportedHead};
-use crate::ledger::Ledger;
+use crate::ledger::RunLedger;
 use crate::repositories::{Repositories, SourceError};
 use crate::rows;
 
@@ -54,7 +54,7 @@ impl std::fmt::Display for NoHead {
 /// Finds the commit, and notes it in the event and the record.
 pub(super) async fn resolve_head(
     repositories: &Repositories,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     cancelled: &mut watch::Receiver<Option<String>>,
 ) -> Result<(), NoHead> {
     if !ledger.event.sha.is_empty() {

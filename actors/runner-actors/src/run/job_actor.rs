@@ -6,7 +6,7 @@ use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Context, WrapFutu
 use supervision::{ChildSpec, Restart};
 use tokio::sync::{oneshot, watch};
 
-use crate::job::{JobEvents, JobReport, JobRequest, run_job};
+use crate::job::{JobEvents, JobRequest, JobResult, run_job};
 use crate::log::Logs;
 
 /// Time that a job has to stop.
@@ -24,7 +24,7 @@ pub(crate) struct JobAssignment {
     pub(crate) logs: Logs,
     pub(crate) cancel: watch::Receiver<bool>,
     pub(crate) events: JobEvents,
-    pub(crate) report: oneshot::Sender<JobReport>,
+    pub(crate) report: oneshot::Sender<JobResult>,
 }
 
 impl JobRun {

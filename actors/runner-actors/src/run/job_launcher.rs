@@ -12,8 +12,8 @@ use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::GroupTicket;
-use crate::image_store::ImageStore;
-use crate::job::{JobEvent, JobEvents, JobReport, JobRequest, LogWriter};
+use crate::image_store::ContainerImageStore;
+use crate::job::{JobEvent, JobEvents, JobRequest, JobResult, LogWriter};
 use crate::job_admission::JobAdmission;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
@@ -28,7 +28,7 @@ pub(crate) struct JobLauncher {
     pub(crate) permits: RepositoryPermits,
     pub(crate) logs: Logs,
     pub(crate) actions: ActionStore,
-    pub(crate) images: ImageStore,
+    pub(crate) images: ContainerImageStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,
@@ -51,18 +51,18 @@ pub(crate) struct JobLaunch {
 
 impl JobLauncher {
     /// Waits for the copy's permit, runs it, and gives the report.
-    pub(crate) async fn run(&self, launch: JobLaunch) -> JobReport {
+    pub(crate) async fn run(&self, launch: JobLaunch) -> JobResult {
         let mut cancelled = launch.cancel.subscribe();
         let has_actor = Cell::new(false);
         tokio::select! {
             report = self.run_in_turn(&launch, &has_actor) => report,
             // Once it has an actor the job ends by itself, with its last steps; before that there
             // is nothing to end.
-            () = cancelled_before(&mut cancelled, &has_actor) => JobReport::cancelled("cancelled while it waited"),
+            () = cancelled_before(&mut cancelled, &has_actor) => JobResult::cancelled("cancelled while it waited"),
         }
     }
 
-    async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobReport {
+    async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobResult {
         let has_waited = Cell::new(false);
         let log = LogWriter::new(&launch.request, self.logs.clone());
         let told = async |turn: QueuePosition| {
@@ -79,7 +79,7 @@ impl JobLauncher {
         self.run_as_child(launch).await
     }
 
-    async fn run_as_child(&self, launch: &JobLaunch) -> JobReport {
+    async fn run_as_child(&self, launch: &JobLaunch) -> JobResult {
         let (sender, report) = oneshot::channel();
         let spec = JobRun::spec(JobAssignment {
             request: launch.request.clone(),
@@ -89,11 +89,11 @@ impl JobLauncher {
             report: sender,
         });
         if let Err(error) = self.supervisor.start_child(spec).await {
-            return JobReport::lost(format!("the job could not be started: {error}"));
+            return JobResult::lost(format!("the job could not be started: {error}"));
         }
         let report = report.await;
         report.unwrap_or_else(|_| {
-            JobReport::lost("the job's actor ended without a report".to_owned())
+            JobResult::lost("the job's actor ended without a report".to_owned())
         })
     }
 }

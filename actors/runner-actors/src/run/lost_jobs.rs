@@ -1,21 +1,21 @@
 //! Jobs that were lost, and run again by themselves.
 
-use runner_core::expr::{Context, Scope};
+use runner_core::expr::{ContextName, ExprScope};
 use runner_core::lost_jobs::{RERUN_VARIABLE, parse_reruns};
 use runner_core::prepare;
 
 use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
-use crate::job::JobReport;
-use crate::ledger::{Ledger, job_status};
+use crate::job::JobResult;
+use crate::ledger::{RunLedger, job_status};
 use crate::records::{JobEnd, JobRecord, LostAttempt};
 
 impl ActiveRun {
     /// Runs a job again that was lost, where it may; `false`: its report counts.
     pub(super) async fn launch_again(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         index: usize,
-        report: &JobReport,
+        report: &JobResult,
         (events, reports): (&EventSender, &ReportSender),
     ) -> bool {
         let Some(copy) = self.copies[index].as_ref() else {
@@ -58,7 +58,7 @@ impl ActiveRun {
     }
 
     /// Notes how often a copy runs again when it is lost: the record outlives the plan.
-    pub(super) fn record_reruns(&self, ledger: &mut Ledger, copy: &StartedCopy) {
+    pub(super) fn record_reruns(&self, ledger: &mut RunLedger, copy: &StartedCopy) {
         let settings = &self.services.settings;
         let said = self.stated_reruns(copy).and_then(|text| {
             let number = parse_reruns(&text);
@@ -77,11 +77,11 @@ impl ActiveRun {
         let workflow = &plan.workflows[planned.workflow].workflow;
         let environment = copy.instance.environment.as_ref();
         let mut contexts = self.contexts_of(copy.job, environment.map(|it| it.name.as_str()));
-        contexts.set(Context::Matrix, copy.instance.matrix.clone());
+        contexts.set(ContextName::Matrix, copy.instance.matrix.clone());
         [&planned.job.env, &workflow.env]
             .into_iter()
             .find_map(|env| {
-                let values = prepare::env_values(env, &Scope::new(&contexts)).ok()?;
+                let values = prepare::env_values(env, &ExprScope::new(&contexts)).ok()?;
                 let mut values = values.into_iter();
                 values.find_map(|(name, value)| (name == RERUN_VARIABLE).then_some(value))
             })

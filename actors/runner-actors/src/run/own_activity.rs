@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::forge::{ForgeError, Refusal};
+use http_clients::forge::{ForgeError, ForgeRefusal};
 use runner_core::gateway::{
     CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls, is_caused_by_call,
 };
@@ -14,14 +14,14 @@ use store::{ReadTxn, StoreError};
 use super::services::RunServices;
 use crate::api_changes::{self, NotedEvent};
 use crate::clock::now_ms;
-use crate::ledger::Ledger;
+use crate::ledger::RunLedger;
 use crate::token_pushes;
 
 /// How often it is looked whether a call was answered.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Whether the event is of the account whose token the runner has; then the run has ended.
-pub(super) async fn own_activity(services: &RunServices, ledger: &mut Ledger) -> bool {
+pub(super) async fn own_activity(services: &RunServices, ledger: &mut RunLedger) -> bool {
     if caused_by_job(services, ledger).await {
         let reason = format!(
             "this {} was made with the token of a job, and starts nothing",
@@ -68,7 +68,7 @@ async fn account(services: &RunServices) -> Account {
             tracing::debug!(event = "run.account_not_told", %error, "the forge does not tell whose the runner's token is");
             match error {
                 ForgeError::Permanent {
-                    kind: Refusal::Forbidden,
+                    kind: ForgeRefusal::Forbidden,
                     ..
                 } => Account::App(read(services, |rows| api_changes::app(rows)).await),
                 _ => Account::Unknown,
@@ -79,7 +79,7 @@ async fn account(services: &RunServices) -> Account {
 
 /// Whether the event tells of what a job has done with its token. A run that somebody repeats by
 /// hand is wanted.
-async fn caused_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
+async fn caused_by_job(services: &RunServices, ledger: &mut RunLedger) -> bool {
     if ledger.record.attempt > 1 {
         return false;
     }
@@ -97,7 +97,11 @@ async fn caused_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
 
 /// Whether the event tells of what a call of the forge's API has moved; while a call is under way
 /// that may have caused it, its answer is waited for.
-async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &NotedEvent) -> bool {
+async fn caused_by_call(
+    services: &RunServices,
+    ledger: &mut RunLedger,
+    event: &NotedEvent,
+) -> bool {
     let mut known = None;
     let reason = ledger.record.reason.clone();
     loop {
@@ -157,7 +161,7 @@ async fn record_app_of(
 }
 
 /// Says once what the run waits for.
-async fn log_waiting(ledger: &mut Ledger) {
+async fn log_waiting(ledger: &mut RunLedger) {
     if ledger.record.reason.is_some() {
         return;
     }

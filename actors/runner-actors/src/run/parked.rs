@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::calls::CallGroups;
 use super::group_line::{GroupLine, TurnWatch};
-use crate::groups::{GroupTicket, NotAdmitted};
+use crate::groups::{GroupRejection, GroupTicket};
 use crate::run_queue::RunQueue;
 
 /// Runs that have their place in a concurrency group while they wait; clones share it.
@@ -79,7 +79,7 @@ impl ParkedRuns {
     pub(crate) fn put_waiting(
         &self,
         run: &str,
-        turn: impl Future<Output = Result<GroupTicket, NotAdmitted>> + 'static,
+        turn: impl Future<Output = Result<GroupTicket, GroupRejection>> + 'static,
         cancel: watch::Sender<Option<String>>,
         queue: RunQueue,
     ) {
@@ -98,7 +98,7 @@ impl ParkedRuns {
         self.put(run, parked);
     }
 
-    fn record_turn(&self, run: &str, turn: Result<GroupTicket, NotAdmitted>) {
+    fn record_turn(&self, run: &str, turn: Result<GroupTicket, GroupRejection>) {
         let unused = match (self.0.lock().get_mut(run), turn) {
             (Some(parked), Ok(ticket)) => parked.ticket.replace(ticket),
             (Some(parked), Err(reason)) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runner_core::context::{self, RunFacts};
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::plan::{self, Plan, PlanInput};
 use runner_core::state::RunState;
 use runner_core::test_report::SETTINGS_FILE;
@@ -20,14 +20,14 @@ use super::signals::{before_jobs, unless_cancelled};
 use crate::job::ProjectTests;
 use crate::job_graph;
 use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
-use crate::ledger::Ledger;
+use crate::ledger::RunLedger;
 use crate::log::LineKind;
 use crate::model_check::{self, ModelFailure};
 use crate::permits::WorkPermit;
 use crate::records::new_run_id;
 use crate::repositories::SourceError;
-use crate::rows::{self, NewRun};
-use crate::source::{Candidate, Source, WorkflowMatch};
+use crate::rows::{self, NewRunRows};
+use crate::source::{FetchedCommit, WorkflowCandidate, WorkflowMatch};
 
 /// What is run.
 pub(super) struct PlannedRun {
@@ -35,7 +35,7 @@ pub(super) struct PlannedRun {
     pub(super) base: Contexts,
     pub(super) event: Arc<EventContext>,
     pub(super) facts: RunFacts,
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<FetchedCommit>,
     /// What the project says of its tests.
     pub(super) tests: Arc<ProjectTests>,
     /// The workflow's name, for contexts of statuses.
@@ -53,7 +53,7 @@ impl PlanWork {
     /// What comes of work; `None`: the run was ended before it was done.
     async fn until_ended<T>(
         &mut self,
-        ledger: &mut Ledger,
+        ledger: &mut RunLedger,
         work: impl Future<Output = T>,
     ) -> Option<T> {
         match unless_cancelled(&mut self.cancelled, work).await {
@@ -69,7 +69,7 @@ impl PlanWork {
 /// Fetches, reads and plans; `None`: the run has ended or waits, its record says how.
 pub(super) async fn prepare(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     cancel: &watch::Sender<Option<String>>,
 ) -> Option<PlannedRun> {
     let mut cancelled = before_jobs(cancel, &ledger.record);
@@ -118,9 +118,9 @@ pub(super) async fn prepare(
     defaults::settle(&services.settings, &ledger.event, &mut workflow);
     let facts = facts(services, ledger, &workflow).await;
     let mut base = contexts(services, ledger, &event, &facts, &workflow).await?;
-    let inputs = base.get(Context::Inputs);
+    let inputs = base.get(ContextName::Inputs);
     let event = context::with_dispatch(event, inputs, &facts.workflow_file);
-    base.set(Context::Github, context::github(&event, &facts, None));
+    base.set(ContextName::Github, context::github(&event, &facts, None));
     let name = with_unique_names(&workflow, &names);
     let planned = plan_beside(services, workflow, (&base, &event), &source);
     let (plan, tests) = match reading.until_ended(ledger, planned).await? {
@@ -159,7 +159,7 @@ async fn plan_beside(
     services: &RunServices,
     workflow: Workflow,
     (base, event): (&Contexts, &EventContext),
-    source: &Arc<Source>,
+    source: &Arc<FetchedCommit>,
 ) -> Result<(Plan, ProjectTests), String> {
     let (files, contexts) = (Arc::clone(source), base.clone());
     let actions = services.jobs.actions.clone();
@@ -195,7 +195,7 @@ fn with_unique_names(workflow: &Workflow, names: &[Option<String>]) -> String {
 /// run has ended.
 async fn find_head(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     reading: &mut PlanWork,
 ) -> Option<()> {
     match resolve_head(&services.repositories, ledger, &mut reading.cancelled).await {
@@ -211,15 +211,15 @@ async fn find_head(
 /// Fetches the commit and looks at its workflow files; `None`: that failed, and the run has ended.
 async fn fetch(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     reading: &mut PlanWork,
-) -> Option<(Source, EventContext, Vec<Candidate>)> {
+) -> Option<(FetchedCommit, EventContext, Vec<WorkflowCandidate>)> {
     let repositories = services.repositories.clone();
     let event = Arc::clone(&ledger.event);
     let permit = Arc::clone(&reading.permit);
     let fetched = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let source = Source::fetch(&repositories, &event)?;
+        let source = FetchedCommit::fetch(&repositories, &event)?;
         let mut context = source.context(&event);
         let candidates = source.candidates(&mut context)?;
         Ok::<_, SourceError>((source, context, candidates))
@@ -248,7 +248,7 @@ async fn fetch(
 
 /// What a pull request was merged onto is kept: taken up or repeated, the run is of the same
 /// commit.
-async fn record_merge(ledger: &mut Ledger, source: &Source) {
+async fn record_merge(ledger: &mut RunLedger, source: &FetchedCommit) {
     let Some(onto) = source.merged_onto() else {
         return;
     };
@@ -266,7 +266,7 @@ async fn record_merge(ledger: &mut Ledger, source: &Source) {
 }
 
 /// What a push says of its repository is kept: for runs that the clock or somebody starts.
-async fn record_push(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]) {
+async fn record_push(services: &RunServices, ledger: &RunLedger, candidates: &[WorkflowCandidate]) {
     let event = Arc::clone(&ledger.event);
     // Taken up again before it got this far, it teaches now; one that is older than what is known
     // teaches nothing.
@@ -302,12 +302,12 @@ async fn record_push(services: &RunServices, ledger: &Ledger, candidates: &[Cand
 }
 
 /// The workflow this run is of; others that the event starts become runs of their own.
-async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workflow> {
+async fn choose(ledger: &mut RunLedger, candidates: Vec<WorkflowCandidate>) -> Option<Workflow> {
     let mut chosen: Option<Workflow> = None;
     let mut wrong = Vec::new();
     let mut skipped = Vec::new();
     let mut others = Vec::new();
-    for Candidate { file, matched, .. } in candidates {
+    for WorkflowCandidate { file, matched, .. } in candidates {
         match matched {
             WorkflowMatch::Start(workflow) if chosen.is_none() => chosen = Some(*workflow),
             WorkflowMatch::Start(_) => others.push(file),
@@ -320,7 +320,7 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
         // A wrong file ends this run when nothing else is started by it.
         let mut rest = wrong.split_off(usize::from(chosen.is_none() && !wrong.is_empty()));
         others.extend(rest.drain(..).map(|(file, _)| file));
-        let siblings: Vec<NewRun> = others.iter().map(|file| sibling(ledger, file)).collect();
+        let siblings: Vec<NewRunRows> = others.iter().map(|file| sibling(ledger, file)).collect();
         ledger.beginning.extend(siblings);
     }
     if let Some(workflow) = chosen {
@@ -358,7 +358,7 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
 
 /// A run of its own for another workflow of the same event: stored with this one's choice, so that
 /// it begins once.
-fn sibling(ledger: &Ledger, file: &str) -> NewRun {
+fn sibling(ledger: &RunLedger, file: &str) -> NewRunRows {
     let mut record = ledger.record.clone();
     record.id = new_run_id();
     record.state = RunState::Received;
@@ -367,14 +367,14 @@ fn sibling(ledger: &Ledger, file: &str) -> NewRun {
     record.repeats = None;
     record.jobs.clear();
     record.environments.clear();
-    NewRun::new(&record, &ledger.event)
+    NewRunRows::new(&record, &ledger.event)
 }
 
 /// With `USE_LLM_PARSER` the model reads the file too; what it says must be what the file says.
 async fn ask_model(
     services: &RunServices,
-    ledger: &mut Ledger,
-    (workflow, source): (&Workflow, &Source),
+    ledger: &mut RunLedger,
+    (workflow, source): (&Workflow, &FetchedCommit),
     reading: &mut PlanWork,
 ) -> Option<()> {
     let Some(server) = services.settings.model.clone() else {
@@ -406,7 +406,7 @@ async fn ask_model(
     }
 }
 
-async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
+async fn facts(services: &RunServices, ledger: &mut RunLedger, workflow: &Workflow) -> RunFacts {
     if ledger.record.number == 0 {
         let (repository, file) = (ledger.record.repository.clone(), workflow.file.to_string());
         let number = ledger
@@ -443,17 +443,17 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
 
 async fn contexts(
     services: &RunServices,
-    ledger: &mut Ledger,
+    ledger: &mut RunLedger,
     event: &EventContext,
     facts: &RunFacts,
     workflow: &Workflow,
 ) -> Option<Contexts> {
     let settings = &services.settings;
     let mut base = Contexts::default();
-    base.set(Context::Github, context::github(event, facts, None));
+    base.set(ContextName::Github, context::github(event, facts, None));
     base.set(
-        Context::Vars,
-        Value::object(settings.scopes.vars(&settings.vars, &event.repository)),
+        ContextName::Vars,
+        ExprValue::object(settings.scopes.vars(&settings.vars, &event.repository)),
     );
     let tokens = context::TOKEN_NAMES.map(|name| (name, context::TOKEN_MARK));
     let own = settings
@@ -462,11 +462,11 @@ async fn contexts(
     let own = own.into_iter().filter(|_| !event.untrusted);
     // One of the operator's own stands in the place of the job's.
     base.set(
-        Context::Secrets,
-        Value::object(tokens.into_iter().chain(own)),
+        ContextName::Secrets,
+        ExprValue::object(tokens.into_iter().chain(own)),
     );
     match context::dispatch_inputs(workflow, event, &base) {
-        Ok(inputs) => base.set(Context::Inputs, inputs),
+        Ok(inputs) => base.set(ContextName::Inputs, inputs),
         Err(reason) => {
             ledger.end(RunState::Failed, Some(reason)).await;
             return None;

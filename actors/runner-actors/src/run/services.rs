@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http_clients::vmm::Target;
+use http_clients::vmm::NetworkTarget;
 
 use super::arrivals::RunArrivals;
 use super::job_launcher::JobLauncher;
@@ -39,7 +39,7 @@ impl RunServices {
         clone_url: &str,
         server_url: &str,
         repository: &str,
-    ) -> Vec<Target> {
+    ) -> Vec<NetworkTarget> {
         if self.settings.services.is_none() {
             return Vec::new();
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cluster_actors::replica::{FileMigration, claim_objects};
 use store::maintenance::{backup, migrate};
-use store::{Options, Store, StorePlace};
+use store::{Store, StoreOptions, StorePlace};
 use tempfile::TempDir;
 
 use super::tests::{DAY, in_folder, process, put, read, settings, store};
@@ -17,7 +17,7 @@ fn place_of(data: &TempDir) -> StorePlace {
 }
 
 fn open(data: &Path) -> Store {
-    Store::open(&data.join("store"), &Options::new("test")).unwrap()
+    Store::open(&data.join("store"), &StoreOptions::new("test")).unwrap()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn i18_a_copy_of_the_store_beside_the_installation_removes_nothing() {
         TempDir::new().unwrap(),
     );
     let place = in_folder(&folder);
-    let options = Options::new("test");
+    let options = StoreOptions::new("test");
     let original = open(first.path());
     let files = process(&first, &original, &place, Duration::ZERO);
     put(&files.artifacts, "r", "old", 500).unwrap();
@@ -73,7 +73,7 @@ fn i18_a_store_that_was_moved_keeps_its_place_for_files() {
         TempDir::new().unwrap(),
     );
     let place = in_folder(&folder);
-    let options = Options::new("test");
+    let options = StoreOptions::new("test");
     let store = open(first.path());
     let files = process(&first, &store, &place, DAY);
     put(&files.artifacts, "r", "a", 500).unwrap();

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use tempfile::TempDir;
 
 use super::tests::{DAY, in_folder, know, objects, process, put, store};
-use super::{RunFiles, TendState};
+use super::{RunCleanupState, RunFiles};
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::log::Logs;
@@ -45,7 +45,7 @@ fn i18_what_was_forgotten_while_another_led_does_not_come_back() {
     }
 
     let again = process(&first, &store, &place, DAY);
-    again.maintain(&store, &mut TendState::default());
+    again.maintain(&store, &mut RunCleanupState::default());
     assert!(!again.logs.path("old").exists());
     for run in ["old", "killed"] {
         assert!(!is_stored(&again, run), "{run}");
@@ -55,8 +55,8 @@ fn i18_what_was_forgotten_while_another_led_does_not_come_back() {
     assert!(is_stored(&again, "r"));
     assert_eq!(again.artifacts.list("r").unwrap().len(), 1);
     // A store without any run is another one.
-    let other = Store::in_memory(&Options::new("test")).unwrap();
-    again.maintain(&other, &mut TendState::default());
+    let other = Store::in_memory(&StoreOptions::new("test")).unwrap();
+    again.maintain(&other, &mut RunCleanupState::default());
     assert!(again.logs.path("r").exists());
 }
 
@@ -74,7 +74,7 @@ fn i18_without_objects_logs_go_too_that_were_forgotten_elsewhere() {
         let file = std::fs::File::create(files.logs.path(run)).unwrap();
         file.set_modified(SystemTime::now() - age).unwrap();
     }
-    files.maintain(&store, &mut TendState::default());
+    files.maintain(&store, &mut RunCleanupState::default());
     assert!(!files.logs.path("old").exists());
     assert!(files.logs.path("young").exists(), "its run may begin");
 }
@@ -95,7 +95,7 @@ fn i18_a_log_that_cannot_be_stored_holds_up_nothing_else() {
     files.artifacts.remove_run("r").unwrap();
     let other = ArtifactStore::new(data.path(), None);
     put(&other, "r", "here", 6000).unwrap();
-    files.maintain(&store, &mut TendState::default());
+    files.maintain(&store, &mut RunCleanupState::default());
     assert!(is_stored(&files, "a") && is_stored(&files, "z"));
     assert_eq!(
         std::fs::read_dir(data.path().join("artifacts"))

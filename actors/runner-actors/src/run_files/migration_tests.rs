@@ -231,7 +231,7 @@ async fn i18_files_come_back_into_the_data_folder_and_need_no_storage_then() {
     // A storage from here on has what is new, and nothing of what was there.
     let folder = TempDir::new().unwrap();
     let files = process(&fresh, &store, &in_folder(&folder), Duration::ZERO);
-    files.maintain(&store, &mut super::TendState::default());
+    files.maintain(&store, &mut super::RunCleanupState::default());
     assert_eq!(trouble(&files), "");
     assert_eq!(objects(folder.path()).len(), 4);
     has_all(&process(&data, &store, &in_folder(&folder), DAY), &site);

@@ -9,10 +9,10 @@ use http_clients::objects::{ObjectKeys, ObjectPlace};
 use runner_core::cache_scope::CacheScope;
 use runner_core::event::EventKind;
 use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use tempfile::TempDir;
 
-use super::{FILES, RunFiles, TendState};
+use super::{FILES, RunCleanupState, RunFiles};
 use crate::artifacts::{ArtifactMaker, ArtifactStore, NewArtifact};
 use crate::caches::CacheStore;
 use crate::event::StoredEvent;
@@ -54,7 +54,7 @@ pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
 /// A store that knows the run `r`.
 pub(super) fn store() -> Store {
-    let store = Store::in_memory(&Options::new("test")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
     know(&store, "r");
     store
 }
@@ -320,7 +320,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
         names
     };
     assert_eq!(names(&files), ["before", "during"]);
-    files.maintain(&store, &mut TendState::default());
+    files.maintain(&store, &mut RunCleanupState::default());
     assert_eq!(shared.trouble(), None);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(printed(&next.logs), ["one"]);
@@ -374,7 +374,7 @@ async fn i18_files_from_before_are_read_where_they_are_and_moved() {
     );
     assert!(files.caches.contains(&scope(), "deps").unwrap());
     assert_eq!(printed(&files.logs), ["one"]);
-    files.maintain(&store, &mut TendState::default());
+    files.maintain(&store, &mut RunCleanupState::default());
     let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
     assert_eq!(left.count(), 0);
     let next = process(&other, &store, &place, DAY);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use runner_core::test_report::JobTests;
 use scripted_peers::postgres::{PostgresServer, Stop};
 use serde_json::json;
-use store::{Options, ReadRows as _, SharedStore, Store, StoreError, Table};
+use store::{ReadRows as _, SharedStore, Store, StoreError, StoreOptions, Table};
 
-use crate::ledger::Ledger;
+use crate::ledger::RunLedger;
 use crate::ledger::tests::ledger;
 use crate::records::{JobRecord, RunRecord};
 use crate::test_rows::NewJobTests;
@@ -15,8 +15,8 @@ use crate::test_rows::NewJobTests;
 /// Longer than anything that gives up takes.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-fn options() -> Options {
-    Options::new("retry-test").schema("retry_test")
+fn options() -> StoreOptions {
+    StoreOptions::new("retry-test").schema("retry_test")
 }
 
 fn shared(server: &PostgresServer, name: &str) -> SharedStore {
@@ -72,7 +72,11 @@ async fn i18_a_run_gives_up_storing_once_another_leader_has_the_store() {
 #[tokio::test]
 async fn i18_a_run_gives_up_storing_when_the_store_is_closed() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("data"), &Options::new("retry-test")).unwrap();
+    let store = Store::open(
+        &folder.path().join("data"),
+        &StoreOptions::new("retry-test"),
+    )
+    .unwrap();
     let mut ledger = ledger(store.clone(), &folder.path().join("logs"));
     store.close();
     let saved = tokio::time::timeout(DEADLINE, ledger.save(Vec::new()));
@@ -86,7 +90,7 @@ async fn i18_a_run_gives_up_storing_when_the_store_is_closed() {
 async fn i18_a_run_is_read_once_the_store_answers_again() {
     let mut server = PostgresServer::start();
     let folder = tempfile::tempdir().unwrap();
-    let options = Options {
+    let options = StoreOptions {
         patience: Duration::from_secs(1),
         ..options()
     };
@@ -100,7 +104,7 @@ async fn i18_a_run_is_read_once_the_store_answers_again() {
     };
     is_away().await;
     let (recorder, id) = (&ledger.recorder, &ledger.record.id);
-    let loading = Ledger::load(recorder, id);
+    let loading = RunLedger::load(recorder, id);
     let mut loading = std::pin::pin!(loading);
     tokio::select! {
         biased;
@@ -112,7 +116,7 @@ async fn i18_a_run_is_read_once_the_store_answers_again() {
     // Its event was not stored.
     assert!(loaded.expect("it is read").is_ok_and(|run| run.is_none()));
     store.close();
-    let closed = Ledger::load(recorder, id).await;
+    let closed = RunLedger::load(recorder, id).await;
     assert!(
         closed.is_err_and(|error| error.is_final()),
         "it is left to the next leader"

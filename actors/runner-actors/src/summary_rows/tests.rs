@@ -2,7 +2,7 @@
 
 use runner_core::state::RunState;
 use serde_json::json;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 
 use super::*;
 use crate::ledger::tests::ledger;
@@ -39,7 +39,7 @@ async fn shown(store: &Store, id: &str) -> RunRecord {
 #[tokio::test]
 async fn i17_a_summary_is_stored_beside_the_record_and_shown_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::in_memory(&Options::new("summaries")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("summaries")).unwrap();
     let mut ledger = ledger(store.clone(), folder.path());
     with_job(&mut ledger.record);
     let mut step = wrote(1, &"a".repeat(1 << 20));
@@ -72,7 +72,7 @@ async fn i17_a_summary_is_stored_beside_the_record_and_shown_with_it() {
 #[tokio::test]
 async fn i17_more_summaries_than_are_shown_are_had_by_pages() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::in_memory(&Options::new("summaries")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("summaries")).unwrap();
     let mut ledger = ledger(store.clone(), folder.path());
     with_job(&mut ledger.record);
     let text = "\"".repeat(4 << 20);
@@ -117,7 +117,7 @@ async fn i17_more_summaries_than_are_shown_are_had_by_pages() {
 #[tokio::test]
 async fn i17_a_record_that_is_too_large_loses_its_outputs_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::in_memory(&Options::new("summaries")).unwrap();
+    let store = Store::in_memory(&StoreOptions::new("summaries")).unwrap();
     let mut ledger = ledger(store.clone(), folder.path());
     with_job(&mut ledger.record);
     let output = ("v".to_owned(), "x".repeat(store::MAX_ROW_BYTES));

@@ -7,7 +7,7 @@ use runner_actors::messages::{CancelRun, ReviewRun};
 use runner_actors::{
     EnvironmentSettings, RepositorySettings, RunRecord, RunnerSettings, ScopedValues,
 };
-use runner_core::protection::{ProtectionRules, Verdict};
+use runner_core::protection::{ProtectionRules, ProtectionVerdict};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::Play;
 
@@ -80,7 +80,7 @@ fn with_approval(settings: &mut RunnerSettings) {
     settings.scopes.repositories = vec![(REPOSITORY.to_owned(), repository)];
 }
 
-async fn review(runner: &Runner, run: &str, verdict: Verdict) {
+async fn review(runner: &Runner, run: &str, verdict: ProtectionVerdict) {
     let review = ReviewRun {
         run: run.to_owned(),
         environments: Vec::new(),
@@ -121,9 +121,9 @@ async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group
     runner.stop().await;
     let runner = site.start_with(with_approval).await;
     for (run, verdict, state, next) in [
-        (0, Verdict::Approved, RunState::Succeeded, Some(1)),
-        (1, Verdict::Rejected, RunState::Failed, Some(2)),
-        (2, Verdict::Approved, RunState::Succeeded, None),
+        (0, ProtectionVerdict::Approved, RunState::Succeeded, Some(1)),
+        (1, ProtectionVerdict::Rejected, RunState::Failed, Some(2)),
+        (2, ProtectionVerdict::Approved, RunState::Succeeded, None),
     ] {
         waits_for(&runner, &runs[run], APPROVAL).await;
         if let Some(next) = next {
@@ -135,7 +135,7 @@ async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group
         let ship = job(&record, "call / ship");
         assert_eq!(
             ship.conclusion.is_some_and(|it| it == Conclusion::Success),
-            verdict == Verdict::Approved
+            verdict == ProtectionVerdict::Approved
         );
     }
     let commands = site.vmm.commands();
@@ -167,7 +167,7 @@ async fn i17_a_call_that_ended_does_not_ask_for_its_group_after_a_restart() {
     let second = runner.run(&site, outer).await;
     let deploys = |record: &RunRecord| record.jobs.iter().any(|job| !job.steps.is_empty());
     runner.reached(&second, deploys).await;
-    review(&runner, &first, Verdict::Approved).await;
+    review(&runner, &first, ProtectionVerdict::Approved).await;
     let record = runner.ended(&first).await;
     assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
     let cancel = CancelRun {

@@ -1,7 +1,9 @@
 //! The coordinator: runs are started in order, ended when asked, repeated, and forgotten.
 
 use runner_actors::RunRecord;
-use runner_actors::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun};
+use runner_actors::messages::{
+    CancelRun, DispatchFailure, DispatchWorkflow, RepeatError, RepeatRun,
+};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Misbehaviour, Play};
 
@@ -210,11 +212,11 @@ async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
             .await;
         repeated.unwrap().unwrap()
     };
-    assert_eq!(repeat("unknown").await, Err(NotRepeated::Unknown));
+    assert_eq!(repeat("unknown").await, Err(RepeatError::Unknown));
     let slow = runner.run(&site, &WORKFLOW.replace("make", "slow")).await;
     assert_eq!(
         repeat(&slow).await,
-        Err(NotRepeated::Runs(slow.clone())),
+        Err(RepeatError::Runs(slow.clone())),
         "it has not ended"
     );
     let first = runner.run(&site, WORKFLOW).await;
@@ -237,7 +239,7 @@ async fn a_dispatch_is_of_the_newest_commit_of_a_known_repository() {
     let site = Site::new();
     let runner = site.start().await;
     let dispatch = async |branch: Option<&str>| {
-        let message = Dispatch {
+        let message = DispatchWorkflow {
             repository: REPOSITORY.to_owned(),
             branch: branch.map(str::to_owned),
             workflow: ".github/workflows/ci.yml".to_owned(),
@@ -248,11 +250,14 @@ async fn a_dispatch_is_of_the_newest_commit_of_a_known_repository() {
         };
         runner.coordinator.ask(message).await.unwrap().unwrap()
     };
-    assert_eq!(dispatch(None).await, Err(NotDispatched::Repository));
+    assert_eq!(dispatch(None).await, Err(DispatchFailure::Repository));
     let workflow = WORKFLOW.replace("on: push", "on: [push, workflow_dispatch]");
     let pushed = runner.run(&site, &workflow).await;
     runner.ended(&pushed).await;
-    assert_eq!(dispatch(Some("nowhere")).await, Err(NotDispatched::Branch));
+    assert_eq!(
+        dispatch(Some("nowhere")).await,
+        Err(DispatchFailure::Branch)
+    );
     let newest = site.commit(&workflow);
     let run = dispatch(None).await.unwrap();
     let record = runner.ended(&run).await;

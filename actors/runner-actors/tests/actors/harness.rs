@@ -19,7 +19,7 @@ use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use runner_core::workflow::PermissionLevel;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm, git};
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use supervision::{ChildRef, Root, SupervisorSpec};
 use tempfile::TempDir;
 
@@ -143,7 +143,7 @@ impl Site {
         // The lock of the previous incarnation is held until a git that was just started closes
         // what it inherited.
         let store = loop {
-            match Store::open(&self.data(), &Options::new("workflow-runner")) {
+            match Store::open(&self.data(), &StoreOptions::new("workflow-runner")) {
                 Ok(store) => break store,
                 Err(error) => assert!(begun.elapsed() < TIMEOUT, "{error}"),
             }

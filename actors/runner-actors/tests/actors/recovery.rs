@@ -4,7 +4,7 @@ use runner_actors::{JobEnd, RunnerSettings, VmHostSettings};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Failure, Misbehaviour, PlannedFailure, Play, ScriptedVmm};
 use serde_json::Value;
-use store::{Options, ReadRows as _, Row, Store, StoreError, Table};
+use store::{ReadRows as _, Row, Store, StoreError, StoreOptions, Table};
 
 use crate::harness::{Site, entries, job, status, wait_until};
 
@@ -204,7 +204,7 @@ impl Row for StoredRun {
 
 /// The runner was ended three times before, and then while the run was in this state, without jobs.
 fn was_ended_in(site: &Site, run: &str, state: &str) {
-    let store = Store::open(&site.data(), &Options::new("workflow-runner")).unwrap();
+    let store = Store::open(&site.data(), &StoreOptions::new("workflow-runner")).unwrap();
     let records: Table<String, StoredRun> = Table::new("runner_runs");
     let (key, state) = (run.to_owned(), state.to_owned());
     store

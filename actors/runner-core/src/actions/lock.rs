@@ -46,7 +46,7 @@ pub enum LockChange {
 
 /// Why a lock cannot be used or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LockError {
+pub enum ActionLockError {
     /// The file is no lock that this program knows.
     #[error("the lock of the actions {0}")]
     File(LockFileError),
@@ -86,15 +86,15 @@ impl ActionLock {
     ///
     /// # Errors
     /// When it is no lock, or an entry of it is wrong.
-    pub fn parse(bytes: &[u8]) -> Result<Self, LockError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, ActionLockError> {
         let file = lock_file::read(bytes, |file: &LockFile| file.version);
-        let Some(file) = file.map_err(LockError::File)? else {
+        let Some(file) = file.map_err(ActionLockError::File)? else {
             return Ok(Self::default());
         };
         for (key, action) in &file.actions {
             if let Some(what) = find_fault(key, action) {
                 let name = config_core::quoted(key);
-                return Err(LockError::Entry { name, what });
+                return Err(ActionLockError::Entry { name, what });
             }
         }
         Ok(Self {
@@ -146,13 +146,13 @@ impl ActionLock {
         &mut self,
         reference: &ActionReference,
         action: LockedAction,
-    ) -> Result<LockChange, LockError> {
+    ) -> Result<LockChange, ActionLockError> {
         let key = reference.key();
         let change = match self.actions.get(&key) {
             None => LockChange::Added,
             Some(known) if *known == action => return Ok(LockChange::Same),
             Some(known) if known.commit == action.commit && known.tree != action.tree => {
-                return Err(LockError::OtherTree {
+                return Err(ActionLockError::OtherTree {
                     name: key,
                     commit: action.commit,
                     known: known.tree.clone(),

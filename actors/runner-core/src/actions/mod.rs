@@ -12,7 +12,7 @@ mod reference;
 mod source;
 mod workflow_lock;
 
-pub use lock::{ActionLock, LockChange, LockError, LockedAction};
+pub use lock::{ActionLock, ActionLockError, LockChange, LockedAction};
 pub use reference::{ActionReference, ReferenceError};
 pub(crate) use source::WithOriginal;
 pub use source::{ActionSource, NoActions, how_to_add, how_to_add_locked};

@@ -8,7 +8,7 @@ use config_core::{Diagnostics, SourceText, quoted};
 
 use super::reference::ActionReference;
 use crate::source_location::SourceLocation;
-use crate::yaml::{Entry, MergeKeys, Node, NodeData, load};
+use crate::yaml::{MergeKeys, NodeData, YamlEntry, YamlNode, load};
 
 /// Where it is in a repository.
 pub const WORKFLOW_LOCK: &str = ".github/workflows/actions.lock";
@@ -51,7 +51,7 @@ impl WorkflowLock {
         Self::from_node(&document.root).map_err(wrong)
     }
 
-    fn from_node(root: &Node) -> Result<Self, LocatedError> {
+    fn from_node(root: &YamlNode) -> Result<Self, LocatedError> {
         let entries = entries(root, "the file")?;
         if let Some(odd) = entries.iter().find(|it| !KEYS.contains(&it.key.as_str())) {
             return Err((odd.key_place, format!("unknown key {}", quoted(&odd.key))));
@@ -74,7 +74,7 @@ impl WorkflowLock {
         Ok(lock)
     }
 
-    fn add(&mut self, dependency: &Entry) -> Result<(), LocatedError> {
+    fn add(&mut self, dependency: &YamlEntry) -> Result<(), LocatedError> {
         let name = quoted(&dependency.key);
         let Some(key) = key_of(&dependency.key) else {
             let message = format!("{name} is not `owner/repo@ref`");
@@ -112,7 +112,7 @@ impl WorkflowLock {
 }
 
 /// The entries of a mapping; of nothing none.
-fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [Entry], LocatedError> {
+fn entries<'n>(node: &'n YamlNode, what: &str) -> Result<&'n [YamlEntry], LocatedError> {
     match &node.data {
         NodeData::Map(entries) => Ok(entries),
         _ if node.is_null() => Ok(&[]),
@@ -123,7 +123,7 @@ fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [Entry], LocatedError> 
     }
 }
 
-fn inner<'n>(root: &'n Node, key: &str) -> Result<&'n [Entry], LocatedError> {
+fn inner<'n>(root: &'n YamlNode, key: &str) -> Result<&'n [YamlEntry], LocatedError> {
     root.entry(key)
         .map_or(Ok(&[]), |entry| entries(&entry.value, &format!("`{key}`")))
 }

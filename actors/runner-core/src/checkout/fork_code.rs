@@ -3,18 +3,20 @@
 //! `allow-unsafe-pr-checkout` is `true`
 //! (<https://github.com/actions/checkout/blob/main/README.md>).
 
-use forge_core::Origin;
+use forge_core::HeadOrigin;
 
 use super::CheckoutRequest;
 use crate::event::{EventContext, EventKind};
-use crate::expr::Value;
+use crate::expr::ExprValue;
 
 /// Why a step does not get what it asks for; nothing where it may.
 #[must_use]
 pub fn refused_fork_code(event: &EventContext, request: &CheckoutRequest) -> Option<String> {
     let head = head(event)?;
     let own = &event.repository;
-    if Origin::of_head(&head.branch, head.repository.as_deref(), own) == Origin::SameRepository {
+    if HeadOrigin::of_head(&head.branch, head.repository.as_deref(), own)
+        == HeadOrigin::SameRepository
+    {
         return None;
     }
     let fork = head.repository.as_ref();
@@ -50,7 +52,9 @@ fn head(event: &EventContext) -> Option<Head> {
         let value = path
             .iter()
             .try_fold(&event.payload, |value, key| value.get(key));
-        value.map(Value::as_text).filter(|text| !text.is_empty())
+        value
+            .map(ExprValue::as_text)
+            .filter(|text| !text.is_empty())
     };
     let (branch, repository, commits) = match event.kind {
         EventKind::PullRequestTarget => (

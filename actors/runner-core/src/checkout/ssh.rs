@@ -6,7 +6,7 @@ use forge_core::RepoName;
 use url::Url;
 
 use super::address::{repository_url, submodule_url};
-use crate::expr::Value;
+use crate::expr::ExprValue;
 
 /// Who is asked for where nothing else is said.
 const USER: &str = "git";
@@ -40,7 +40,7 @@ pub struct SshInputs {
 /// the event, where that ends with the repository's name. Every webhook has that name; an event
 /// that somebody writes for `exec` may do without.
 #[must_use]
-pub fn ssh_url(event: &Value) -> Option<String> {
+pub fn ssh_url(event: &ExprValue) -> Option<String> {
     let repository = event.get("repository")?;
     let address = repository.get("ssh_url")?.as_text();
     let Some(name) = repository.get("full_name") else {
@@ -260,9 +260,10 @@ mod tests {
         let wrong = inputs("", "x").address(&"a/b".parse().unwrap(), ("a/b", None));
         assert!(wrong.unwrap_err().contains("names no host"));
         let event = |url: &str| {
-            let name = Value::text("acme/rocket");
-            let repository = Value::object([("full_name", name), ("ssh_url", Value::text(url))]);
-            Value::object([("repository", repository)])
+            let name = ExprValue::text("acme/rocket");
+            let repository =
+                ExprValue::object([("full_name", name), ("ssh_url", ExprValue::text(url))]);
+            ExprValue::object([("repository", repository)])
         };
         assert_eq!(ssh_url(&event(short)).as_deref(), Some(short));
         let mounted = "ssh://git@forge.example:2222/git/Acme/Rocket";
@@ -276,9 +277,9 @@ mod tests {
         ] {
             assert_eq!(ssh_url(&event(other)), None, "{other}");
         }
-        assert_eq!(ssh_url(&Value::Null), None);
-        let nameless = Value::object([("ssh_url", Value::text(short))]);
-        let nameless = Value::object([("repository", nameless)]);
+        assert_eq!(ssh_url(&ExprValue::Null), None);
+        let nameless = ExprValue::object([("ssh_url", ExprValue::text(short))]);
+        let nameless = ExprValue::object([("repository", nameless)]);
         assert_eq!(ssh_url(&nameless).as_deref(), Some(short));
     }
 

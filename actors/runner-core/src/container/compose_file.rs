@@ -3,7 +3,7 @@
 use config_core::SourceText;
 
 use super::dockerfile::{base_images, substitute};
-use crate::yaml::{self, MergeKeys, Node, NodeData};
+use crate::yaml::{self, MergeKeys, NodeData, YamlNode};
 
 /// The images of the services, and those that Dockerfiles of services build on; names that the
 /// file gives to what it builds are none. `read` gives the files beside it.
@@ -41,7 +41,7 @@ pub fn images(bytes: &[u8], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<Strin
 }
 
 /// The Dockerfile of a service that is built.
-fn build_of(service: &Node) -> Option<String> {
+fn build_of(service: &YamlNode) -> Option<String> {
     let build = &service.entry("build")?.value;
     let (context, file) = match &build.data {
         NodeData::Map(_) => (text_of(build, "context"), text_of(build, "dockerfile")),
@@ -53,7 +53,7 @@ fn build_of(service: &Node) -> Option<String> {
 }
 
 /// A value of a service, of its own or of what is merged into it; variables have their defaults.
-fn text_of(node: &Node, key: &str) -> Option<String> {
+fn text_of(node: &YamlNode, key: &str) -> Option<String> {
     if let Some(entry) = node.entry(key) {
         return value_of(&entry.value);
     }
@@ -65,7 +65,7 @@ fn text_of(node: &Node, key: &str) -> Option<String> {
     merged.into_iter().find_map(|node| text_of(node, key))
 }
 
-fn value_of(node: &Node) -> Option<String> {
+fn value_of(node: &YamlNode) -> Option<String> {
     Some(substitute(node.text()?, &Default::default()))
 }
 

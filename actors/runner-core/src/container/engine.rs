@@ -11,7 +11,7 @@ const LABEL: &str = "--label=orrery.job=1";
 
 /// A container of a job: its name, its number in the network, and other names it is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct JobContainer {
     /// The engine's name for it.
     pub name: String,
     /// The last number of its address.
@@ -20,7 +20,7 @@ pub struct Member {
     pub aliases: Vec<String>,
 }
 
-impl Member {
+impl JobContainer {
     /// Its address in the job's network.
     #[must_use]
     pub fn address(&self) -> String {
@@ -30,7 +30,7 @@ impl Member {
 
 /// A folder of the machine that a container sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct BindMount {
     /// The machine's folder.
     pub from: String,
     /// Where the container sees it.
@@ -39,7 +39,7 @@ pub struct Mount {
     pub read_only: bool,
 }
 
-impl Mount {
+impl BindMount {
     /// One that can be written to.
     #[must_use]
     pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
@@ -62,11 +62,11 @@ pub struct Launch<'a> {
     /// The container.
     pub request: &'a ContainerRequest,
     /// Its place in the network.
-    pub member: &'a Member,
+    pub member: &'a JobContainer,
     /// All members of the network, itself included.
-    pub members: &'a [Member],
+    pub members: &'a [JobContainer],
     /// Folders of the machine, beside the request's volumes.
-    pub mounts: &'a [Mount],
+    pub mounts: &'a [BindMount],
     /// Variables beside the request's, which win.
     pub env: &'a [(String, String)],
 }
@@ -97,7 +97,7 @@ impl Launch<'_> {
         let env = self.env.iter().chain(&request.env);
         words.extend(env.map(|(name, value)| format!("--env={name}={value}")));
         let volumes = request.volumes.iter();
-        words.extend(self.mounts.iter().map(Mount::argument));
+        words.extend(self.mounts.iter().map(BindMount::argument));
         words.extend(volumes.map(|volume| format!("--volume={volume}")));
         words
     }

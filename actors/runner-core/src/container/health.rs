@@ -15,7 +15,7 @@ pub struct HealthCheck {
 
 /// How a service is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
+pub enum ContainerHealth {
     /// Not known yet: ask again after this.
     Starting(Duration),
     /// Its check succeeded.
@@ -92,9 +92,9 @@ impl HealthWatch {
     }
 
     /// What a look at `elapsed` after the start found.
-    pub fn observe(&mut self, elapsed: Duration, succeeded: bool) -> Health {
+    pub fn observe(&mut self, elapsed: Duration, succeeded: bool) -> ContainerHealth {
         if succeeded {
-            return Health::Healthy;
+            return ContainerHealth::Healthy;
         }
         let due = elapsed.saturating_sub(self.last_counted) >= self.check.interval;
         if due && elapsed >= self.check.start_period {
@@ -102,8 +102,8 @@ impl HealthWatch {
             self.last_counted = elapsed;
         }
         if self.failures >= self.check.retries {
-            return Health::Unhealthy;
+            return ContainerHealth::Unhealthy;
         }
-        Health::Starting(self.check.interval.min(MAX_CHECK_INTERVAL))
+        ContainerHealth::Starting(self.check.interval.min(MAX_CHECK_INTERVAL))
     }
 }

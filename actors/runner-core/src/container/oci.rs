@@ -54,16 +54,16 @@ pub struct Platform {
 
 /// A manifest or an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Document {
+pub enum OciDocument {
     /// One manifest for each kind of machine.
     Index(Vec<Descriptor>),
     /// An image.
-    Manifest(Manifest),
+    Manifest(OciManifest),
 }
 
 /// An image: its configuration and its layers, the lowest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct OciManifest {
     /// Its configuration.
     pub config: Descriptor,
     /// Its layers.
@@ -72,7 +72,7 @@ pub struct Manifest {
 
 /// How a layer is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub enum LayerCompression {
     /// A tar as it is.
     Plain,
     /// gzip.
@@ -101,7 +101,7 @@ struct RawConfig {
 ///
 /// # Errors
 /// When it is neither.
-pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
+pub fn document(bytes: &[u8]) -> Result<OciDocument, OciError> {
     if bytes.len() > MAX_DOCUMENT {
         return Err(oci_error("its manifest is too large"));
     }
@@ -119,9 +119,9 @@ pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
         return Err(oci_error(format!("{digest} in its manifest is no digest")));
     }
     match (raw.manifests, raw.config) {
-        (Some(manifests), _) => Ok(Document::Index(manifests)),
+        (Some(manifests), _) => Ok(OciDocument::Index(manifests)),
         (None, Some(config)) if (1..=MAX_LAYERS).contains(&layers.len()) => {
-            Ok(Document::Manifest(Manifest { config, layers }))
+            Ok(OciDocument::Manifest(OciManifest { config, layers }))
         }
         (None, Some(_)) => Err(oci_error(format!("it has {} layers", layers.len()))),
         (None, None) => Err(oci_error("its manifest names neither images nor layers")),
@@ -155,14 +155,14 @@ pub fn choose<'d>(
 ///
 /// # Errors
 /// When it is packed in a way that is not unpacked here.
-pub fn packing(media_type: &str) -> Result<Packing, OciError> {
+pub fn packing(media_type: &str) -> Result<LayerCompression, OciError> {
     match media_type
         .rsplit_once(['.', '+'])
         .map_or("", |(_, end)| end)
     {
-        "tar" => Ok(Packing::Plain),
-        "gzip" => Ok(Packing::Gzip),
-        "zstd" => Ok(Packing::Zstd),
+        "tar" => Ok(LayerCompression::Plain),
+        "gzip" => Ok(LayerCompression::Gzip),
+        "zstd" => Ok(LayerCompression::Zstd),
         _ => {
             let media_type = config_core::quoted(media_type);
             Err(oci_error(format!(

@@ -4,7 +4,7 @@ use super::image::ImageReference;
 use super::options::{self, ContainerOptions};
 use super::ports::{self, PortRequest};
 use super::words;
-use crate::expr::Value;
+use crate::expr::ExprValue;
 
 /// The keys of `container`.
 pub const CONTAINER_KEYS: [&str; 6] =
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Credentials {
 ///
 /// # Errors
 /// What is wrong, for people.
-pub fn container(value: &Value) -> Result<Option<ContainerRequest>, String> {
+pub fn container(value: &ExprValue) -> Result<Option<ContainerRequest>, String> {
     read(value, &CONTAINER_KEYS).map_err(|error| format!("container: {error}"))
 }
 
@@ -66,11 +66,11 @@ pub fn container(value: &Value) -> Result<Option<ContainerRequest>, String> {
 ///
 /// # Errors
 /// What is wrong, for people.
-pub fn services(value: &Value) -> Result<Vec<(String, ContainerRequest)>, String> {
+pub fn services(value: &ExprValue) -> Result<Vec<(String, ContainerRequest)>, String> {
     let entries = match value {
-        Value::Null => return Ok(Vec::new()),
-        Value::Text(text) if text.is_empty() => return Ok(Vec::new()),
-        Value::Object(entries) => entries,
+        ExprValue::Null => return Ok(Vec::new()),
+        ExprValue::Text(text) if text.is_empty() => return Ok(Vec::new()),
+        ExprValue::Object(entries) => entries,
         _ => return Err("services: they are a mapping of names to containers".to_owned()),
     };
     let keys = [&CONTAINER_KEYS[..], &SERVICE_KEYS, &[COMMAND_KEY]].concat();
@@ -97,17 +97,17 @@ fn is_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
-fn read(value: &Value, keys: &[&str]) -> Result<Option<ContainerRequest>, String> {
+fn read(value: &ExprValue, keys: &[&str]) -> Result<Option<ContainerRequest>, String> {
     let object = match value {
-        Value::Null => return Ok(None),
-        Value::Object(object) => object,
-        Value::List(_) => return Err("it is a list, not an image or a mapping".to_owned()),
+        ExprValue::Null => return Ok(None),
+        ExprValue::Object(object) => object,
+        ExprValue::List(_) => return Err("it is a list, not an image or a mapping".to_owned()),
         image => return of_image(&image.as_text()),
     };
     if let Some((unknown, _)) = object.iter().find(|(key, _)| !keys.contains(key)) {
         return Err(format!("it has no key {}", config_core::quoted(unknown)));
     }
-    let text = |key: &str| object.get(key).map(Value::as_text).unwrap_or_default();
+    let text = |key: &str| object.get(key).map(ExprValue::as_text).unwrap_or_default();
     let Some(mut request) = of_image(&text("image"))? else {
         return Ok(None);
     };
@@ -126,7 +126,7 @@ fn read(value: &Value, keys: &[&str]) -> Result<Option<ContainerRequest>, String
     }
     request.credentials = credentials(object.get("credentials"))?;
     request.command = match object.get(COMMAND_KEY) {
-        Some(words @ Value::List(_)) => list(COMMAND_KEY, Some(words))?,
+        Some(words @ ExprValue::List(_)) => list(COMMAND_KEY, Some(words))?,
         Some(words) => words::split(&words.as_text())?,
         None => words::split(&text("command"))?,
     };
@@ -153,10 +153,10 @@ fn of_image(image: &str) -> Result<Option<ContainerRequest>, String> {
     }))
 }
 
-fn pairs(key: &str, value: Option<&Value>) -> Result<Vec<(String, String)>, String> {
+fn pairs(key: &str, value: Option<&ExprValue>) -> Result<Vec<(String, String)>, String> {
     match value {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Object(object)) => Ok(object
+        None | Some(ExprValue::Null) => Ok(Vec::new()),
+        Some(ExprValue::Object(object)) => Ok(object
             .iter()
             .map(|(name, value)| (name.to_owned(), value.as_text().to_string()))
             .collect()),
@@ -164,10 +164,10 @@ fn pairs(key: &str, value: Option<&Value>) -> Result<Vec<(String, String)>, Stri
     }
 }
 
-fn list(key: &str, value: Option<&Value>) -> Result<Vec<String>, String> {
+fn list(key: &str, value: Option<&ExprValue>) -> Result<Vec<String>, String> {
     match value {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::List(values)) => Ok(values
+        None | Some(ExprValue::Null) => Ok(Vec::new()),
+        Some(ExprValue::List(values)) => Ok(values
             .iter()
             .map(|value| value.as_text().to_string())
             .filter(|text| !text.is_empty())
@@ -186,11 +186,11 @@ fn is_volume(text: &str) -> bool {
     }
 }
 
-fn credentials(value: Option<&Value>) -> Result<Option<Credentials>, String> {
-    let Some(value) = value.filter(|value| !matches!(value, Value::Null)) else {
+fn credentials(value: Option<&ExprValue>) -> Result<Option<Credentials>, String> {
+    let Some(value) = value.filter(|value| !matches!(value, ExprValue::Null)) else {
         return Ok(None);
     };
-    let text = |key: &str| value.get(key).map(Value::as_text).unwrap_or_default();
+    let text = |key: &str| value.get(key).map(ExprValue::as_text).unwrap_or_default();
     let (username, password) = (text("username"), text("password"));
     if username.is_empty() || password.is_empty() {
         // A secret that is not there: GitHub fails such a job too.

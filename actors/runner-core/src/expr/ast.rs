@@ -1,15 +1,15 @@
 //! The tree of an expression, and what it refers to.
 
 use super::functions::Function;
-use super::{Context, Value};
+use super::{ContextName, ExprValue};
 
 /// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     /// A value as written.
-    Literal(Value),
+    Literal(ExprValue),
     /// A context: `github`, `env`, …
-    Context(Context),
+    Context(ContextName),
     /// `a.b` and `a['b']`.
     Index(Box<Expr>, Box<Expr>),
     /// `a.*` and `a[*]`.
@@ -19,12 +19,12 @@ pub enum Expr {
     /// `!a`.
     Not(Box<Expr>),
     /// Two values and an operator between them.
-    Binary(Operator, Box<Expr>, Box<Expr>),
+    Binary(BinaryOperator, Box<Expr>, Box<Expr>),
 }
 
 /// An operator with two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub enum BinaryOperator {
     /// `||`
     Or,
     /// `&&`
@@ -68,7 +68,7 @@ impl Expr {
     }
 
     /// Whether it refers to `context`.
-    pub fn refers_to(&self, context: Context) -> bool {
+    pub fn refers_to(&self, context: ContextName) -> bool {
         let mut refers = false;
         self.walk(&mut |expr| refers |= matches!(expr, Self::Context(found) if *found == context));
         refers

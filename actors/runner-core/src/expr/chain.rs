@@ -1,12 +1,12 @@
 //! What an expression refers to: a context, and the names behind it.
 
-use super::{Context, Expr, Value};
+use super::{ContextName, Expr, ExprValue};
 
 /// A context and the names behind it: `steps.build.outputs` is `steps` and `build`, `outputs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain<'e> {
     /// The context it begins with.
-    pub context: Context,
+    pub context: ContextName,
     /// The names, in order; nothing stands for one that only the run knows (`[matrix.v]`, `*`).
     pub names: Vec<Option<&'e str>>,
 }
@@ -63,7 +63,7 @@ impl Expr {
                 });
             }
             Self::Index(inner, index) => match &**index {
-                Self::Literal(Value::Text(name)) => (inner, Some(&**name)),
+                Self::Literal(ExprValue::Text(name)) => (inner, Some(&**name)),
                 _ => (inner, None),
             },
             Self::Star(inner) => (inner, None),

@@ -1,10 +1,10 @@
 //! What expressions can refer to, and the values it has at one moment.
 
-use super::Value;
+use super::ExprValue;
 
 /// A context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Context {
+pub enum ContextName {
     /// The event and the run.
     Github,
     /// Environment variables of the file and of earlier steps.
@@ -31,7 +31,7 @@ pub enum Context {
     Inputs,
 }
 
-impl Context {
+impl ContextName {
     /// All of them.
     pub const ALL: [Self; 12] = [
         Self::Github,
@@ -83,7 +83,7 @@ impl Context {
 
 /// How it went so far: what the status functions answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
+pub struct StatusFlags {
     /// `success()`
     pub success: bool,
     /// `failure()`
@@ -92,7 +92,7 @@ pub struct Status {
     pub cancelled: bool,
 }
 
-impl Status {
+impl StatusFlags {
     /// Nothing failed, nothing was cancelled.
     pub const SUCCESS: Self = Self {
         success: true,
@@ -116,45 +116,45 @@ impl Status {
 /// The contexts' values at one moment.
 #[derive(Debug, Clone)]
 pub struct Contexts {
-    values: [Value; Context::ALL.len()],
-    status: Status,
+    values: [ExprValue; ContextName::ALL.len()],
+    status: StatusFlags,
 }
 
 impl Default for Contexts {
     fn default() -> Self {
-        let values = std::array::from_fn(|_| Value::object::<&str, Value>([]));
+        let values = std::array::from_fn(|_| ExprValue::object::<&str, ExprValue>([]));
         Self {
             values,
-            status: Status::SUCCESS,
+            status: StatusFlags::SUCCESS,
         }
     }
 }
 
 impl Contexts {
     /// The value of a context: an empty object until it is set.
-    pub fn get(&self, context: Context) -> &Value {
+    pub fn get(&self, context: ContextName) -> &ExprValue {
         &self.values[context as usize]
     }
 
     /// Sets the value of a context.
-    pub fn set(&mut self, context: Context, value: Value) {
+    pub fn set(&mut self, context: ContextName, value: ExprValue) {
         self.values[context as usize] = value;
     }
 
     /// The same with one context set.
     #[must_use]
-    pub fn with(mut self, context: Context, value: Value) -> Self {
+    pub fn with(mut self, context: ContextName, value: ExprValue) -> Self {
         self.set(context, value);
         self
     }
 
     /// How it went so far.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> StatusFlags {
         self.status
     }
 
     /// Says how it went so far.
-    pub fn set_status(&mut self, status: Status) {
+    pub fn set_status(&mut self, status: StatusFlags) {
         self.status = status;
     }
 }
@@ -164,14 +164,14 @@ pub type HashFiles<'a> = &'a dyn Fn(&[String]) -> Result<String, String>;
 
 /// Everything an expression can ask for.
 #[derive(Clone, Copy)]
-pub struct Scope<'a> {
+pub struct ExprScope<'a> {
     /// The contexts.
     pub contexts: &'a Contexts,
     /// What `hashFiles` does; outside of steps it cannot be called.
     pub hash_files: Option<HashFiles<'a>>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> ExprScope<'a> {
     /// A scope without files.
     pub fn new(contexts: &'a Contexts) -> Self {
         Self {

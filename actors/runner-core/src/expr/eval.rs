@@ -2,21 +2,21 @@
 
 use std::cell::Cell;
 
-use super::ast::{Expr, Operator};
-use super::{Context, Contexts, EvalError, Function, Scope, Value};
+use super::ast::{BinaryOperator, Expr};
+use super::{ContextName, Contexts, EvalError, ExprScope, ExprValue, Function};
 use crate::limits::{MAX_VALUE_BYTES, MAX_WORK};
 
 /// A value on the way: what a `*` gave is filtered further, element by element.
 enum Selection {
-    One(Value),
-    Many(Vec<Value>),
+    One(ExprValue),
+    Many(Vec<ExprValue>),
 }
 
 impl Selection {
-    fn value(self) -> Value {
+    fn value(self) -> ExprValue {
         match self {
             Self::One(value) => value,
-            Self::Many(values) => Value::list(values),
+            Self::Many(values) => ExprValue::list(values),
         }
     }
 }
@@ -26,14 +26,14 @@ impl Expr {
     ///
     /// # Errors
     /// When a function refuses its arguments, or the value or the work for it would be too large.
-    pub fn eval(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    pub fn eval(&self, scope: &ExprScope<'_>) -> Result<ExprValue, EvalError> {
         let run = Run {
             scope,
             left: Cell::new(MAX_WORK),
         };
         let value = run.value(self)?;
         match &value {
-            Value::Text(text) if text.len() > MAX_VALUE_BYTES => Err(EvalError::TooLarge),
+            ExprValue::Text(text) if text.len() > MAX_VALUE_BYTES => Err(EvalError::TooLarge),
             _ => Ok(value),
         }
     }
@@ -41,19 +41,19 @@ impl Expr {
 
 /// One evaluation, and how many bytes of values it may still look at.
 struct Run<'s, 'a> {
-    scope: &'s Scope<'a>,
+    scope: &'s ExprScope<'a>,
     left: Cell<usize>,
 }
 
 impl Run<'_, '_> {
-    fn spend(&self, value: &Value) -> Result<(), EvalError> {
+    fn spend(&self, value: &ExprValue) -> Result<(), EvalError> {
         let left = self.left.get();
         let left = left.checked_sub(value.size(left)).filter(|left| *left > 0);
         self.left.set(left.ok_or(EvalError::TooMuchWork)?);
         Ok(())
     }
 
-    fn value(&self, expr: &Expr) -> Result<Value, EvalError> {
+    fn value(&self, expr: &Expr) -> Result<ExprValue, EvalError> {
         self.find(expr).map(Selection::value)
     }
 
@@ -61,7 +61,7 @@ impl Run<'_, '_> {
         let value = match expr {
             Expr::Literal(value) => value.clone(),
             Expr::Context(context) => self.scope.contexts.get(*context).clone(),
-            Expr::Index(of, by) if matches!(**of, Expr::Context(Context::Env)) => {
+            Expr::Index(of, by) if matches!(**of, Expr::Context(ContextName::Env)) => {
                 let name = self.value(by)?;
                 self.variable(&name).cloned().unwrap_or_default()
             }
@@ -83,19 +83,24 @@ impl Run<'_, '_> {
     }
 
     /// A variable of `env`, whose names differ by case on Linux, as those of the machine do.
-    fn variable(&self, name: &Value) -> Option<&Value> {
-        match self.scope.contexts.get(Context::Env) {
-            Value::Object(env) if name.is_primitive() => env.get_exact(&name.as_text()),
+    fn variable(&self, name: &ExprValue) -> Option<&ExprValue> {
+        match self.scope.contexts.get(ContextName::Env) {
+            ExprValue::Object(env) if name.is_primitive() => env.get_exact(&name.as_text()),
             _ => None,
         }
     }
 
-    fn binary(&self, operator: Operator, left: &Expr, right: &Expr) -> Result<Value, EvalError> {
+    fn binary(
+        &self,
+        operator: BinaryOperator,
+        left: &Expr,
+        right: &Expr,
+    ) -> Result<ExprValue, EvalError> {
         let left = self.value(left)?;
         // The right side of `&&` and `||` is looked at only when it decides.
         match operator {
-            Operator::And if !left.truthy() => return Ok(left),
-            Operator::Or if left.truthy() => return Ok(left),
+            BinaryOperator::And if !left.truthy() => return Ok(left),
+            BinaryOperator::Or if left.truthy() => return Ok(left),
             _ => {}
         }
         let right = self.value(right)?;
@@ -107,21 +112,21 @@ impl Run<'_, '_> {
     }
 }
 
-fn compare(operator: Operator, left: &Value, right: Value) -> Value {
+fn compare(operator: BinaryOperator, left: &ExprValue, right: ExprValue) -> ExprValue {
     let order = || left.order(&right);
     let holds = match operator {
-        Operator::And | Operator::Or => return right,
-        Operator::Equal => left.loosely_equals(&right),
-        Operator::NotEqual => !left.loosely_equals(&right),
-        Operator::Less => order().is_some_and(std::cmp::Ordering::is_lt),
-        Operator::AtMost => order().is_some_and(std::cmp::Ordering::is_le),
-        Operator::Greater => order().is_some_and(std::cmp::Ordering::is_gt),
-        Operator::AtLeast => order().is_some_and(std::cmp::Ordering::is_ge),
+        BinaryOperator::And | BinaryOperator::Or => return right,
+        BinaryOperator::Equal => left.loosely_equals(&right),
+        BinaryOperator::NotEqual => !left.loosely_equals(&right),
+        BinaryOperator::Less => order().is_some_and(std::cmp::Ordering::is_lt),
+        BinaryOperator::AtMost => order().is_some_and(std::cmp::Ordering::is_le),
+        BinaryOperator::Greater => order().is_some_and(std::cmp::Ordering::is_gt),
+        BinaryOperator::AtLeast => order().is_some_and(std::cmp::Ordering::is_ge),
     };
     holds.into()
 }
 
-fn index(of: &Selection, by: &Value) -> Selection {
+fn index(of: &Selection, by: &ExprValue) -> Selection {
     match of {
         Selection::One(value) => Selection::One(element(value, by).unwrap_or_default()),
         Selection::Many(values) => Selection::Many(
@@ -134,10 +139,10 @@ fn index(of: &Selection, by: &Value) -> Selection {
 }
 
 /// A property of an object or an element of a list.
-fn element(value: &Value, by: &Value) -> Option<Value> {
+fn element(value: &ExprValue, by: &ExprValue) -> Option<ExprValue> {
     match value {
-        Value::Object(object) if by.is_primitive() => object.get(&by.as_text()).cloned(),
-        Value::List(values) => {
+        ExprValue::Object(object) if by.is_primitive() => object.get(&by.as_text()).cloned(),
+        ExprValue::List(values) => {
             let number = by.number().floor();
             if !(0.0..1e9).contains(&number) {
                 return None;
@@ -152,9 +157,9 @@ fn element(value: &Value, by: &Value) -> Option<Value> {
 
 fn star(of: &Selection) -> Result<Selection, EvalError> {
     let mut out = Vec::new();
-    let mut add = |value: &Value| match value {
-        Value::List(values) => out.extend(values.iter().cloned()),
-        Value::Object(object) => out.extend(object.iter().map(|(_, value)| value.clone())),
+    let mut add = |value: &ExprValue| match value {
+        ExprValue::List(values) => out.extend(values.iter().cloned()),
+        ExprValue::Object(object) => out.extend(object.iter().map(|(_, value)| value.clone())),
         _ => {}
     };
     match of {
@@ -169,7 +174,7 @@ fn star(of: &Selection) -> Result<Selection, EvalError> {
 
 impl Expr {
     /// Its value, where that is the same in every run.
-    pub fn constant(&self) -> Option<Value> {
+    pub fn constant(&self) -> Option<ExprValue> {
         let mut depends = false;
         self.walk(&mut |expr| {
             depends |= match expr {
@@ -182,6 +187,6 @@ impl Expr {
             return None;
         }
         let contexts = Contexts::default();
-        self.eval(&Scope::new(&contexts)).ok()
+        self.eval(&ExprScope::new(&contexts)).ok()
     }
 }

@@ -1,6 +1,6 @@
 //! The functions of expressions.
 
-use super::{EvalError, Scope, Value};
+use super::{EvalError, ExprScope, ExprValue};
 use crate::limits::MAX_VALUE_BYTES;
 use jsonc_parser::ParseOptions;
 
@@ -114,18 +114,27 @@ impl Function {
 
     /// Whether `format` can fill in a pattern with so many values.
     pub(crate) fn check_format(pattern: &str, values: usize) -> Result<(), EvalError> {
-        let values = vec![Value::Null; values];
+        let values = vec![ExprValue::Null; values];
         format(pattern, &values).map(drop)
     }
 
     /// What `fromJSON` makes of a text.
-    pub(crate) fn read_json(text: &str) -> Result<Value, EvalError> {
+    pub(crate) fn read_json(text: &str) -> Result<ExprValue, EvalError> {
         from_json(text)
     }
 
     /// Calls it.
-    pub(super) fn call(self, arguments: &[Value], scope: &Scope<'_>) -> Result<Value, EvalError> {
-        let text = |index: usize| arguments.get(index).map(Value::as_text).unwrap_or_default();
+    pub(super) fn call(
+        self,
+        arguments: &[ExprValue],
+        scope: &ExprScope<'_>,
+    ) -> Result<ExprValue, EvalError> {
+        let text = |index: usize| {
+            arguments
+                .get(index)
+                .map(ExprValue::as_text)
+                .unwrap_or_default()
+        };
         let status = scope.contexts.status();
         let value = match self {
             Self::Contains => contains(&arguments[0], &arguments[1]).into(),
@@ -163,8 +172,11 @@ impl Function {
 }
 
 /// How the needed jobs of these names ended.
-fn results<'a>(names: &'a [Value], scope: &'a Scope<'_>) -> impl Iterator<Item = String> + 'a {
-    let needs = scope.contexts.get(super::Context::Needs);
+fn results<'a>(
+    names: &'a [ExprValue],
+    scope: &'a ExprScope<'_>,
+) -> impl Iterator<Item = String> + 'a {
+    let needs = scope.contexts.get(super::ContextName::Needs);
     names.iter().map(|name| {
         let needed = needs.get(&name.as_text());
         let result = needed.and_then(|needed| needed.get("result"));
@@ -172,9 +184,9 @@ fn results<'a>(names: &'a [Value], scope: &'a Scope<'_>) -> impl Iterator<Item =
     })
 }
 
-fn contains(searched: &Value, item: &Value) -> bool {
+fn contains(searched: &ExprValue, item: &ExprValue) -> bool {
     match searched {
-        Value::List(values) => values.iter().any(|value| value.loosely_equals(item)),
+        ExprValue::List(values) => values.iter().any(|value| value.loosely_equals(item)),
         primitive if primitive.is_primitive() && item.is_primitive() => {
             upper(&primitive.as_text()).contains(&upper(&item.as_text()))
         }
@@ -182,7 +194,7 @@ fn contains(searched: &Value, item: &Value) -> bool {
     }
 }
 
-fn affix(arguments: &[Value], holds: impl Fn(&str, &str) -> bool) -> bool {
+fn affix(arguments: &[ExprValue], holds: impl Fn(&str, &str) -> bool) -> bool {
     let [searched, part] = arguments else {
         return false;
     };
@@ -195,7 +207,7 @@ fn upper(text: &str) -> String {
 }
 
 /// Fills in `{0}`; `{{` and `}}` are braces.
-fn format(pattern: &str, values: &[Value]) -> Result<String, EvalError> {
+fn format(pattern: &str, values: &[ExprValue]) -> Result<String, EvalError> {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some(at) = rest.find(['{', '}']) {
@@ -222,9 +234,9 @@ fn format(pattern: &str, values: &[Value]) -> Result<String, EvalError> {
     bounded(out)
 }
 
-fn join(list: &Value, separator: &str) -> Result<String, EvalError> {
+fn join(list: &ExprValue, separator: &str) -> Result<String, EvalError> {
     let values = match list {
-        Value::List(values) => values,
+        ExprValue::List(values) => values,
         primitive if primitive.is_primitive() => return Ok(primitive.as_text().to_string()),
         _ => return Ok(String::new()),
     };
@@ -241,7 +253,7 @@ fn join(list: &Value, separator: &str) -> Result<String, EvalError> {
     Ok(out)
 }
 
-fn from_json(text: &str) -> Result<Value, EvalError> {
+fn from_json(text: &str) -> Result<ExprValue, EvalError> {
     if text.trim().is_empty() {
         return Err(EvalError::Json("it is empty".to_owned()));
     }
@@ -268,7 +280,7 @@ const LENIENT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-fn case(arguments: &[Value]) -> Value {
+fn case(arguments: &[ExprValue]) -> ExprValue {
     let pairs = arguments.chunks_exact(2);
     let default = pairs.remainder().first().cloned().unwrap_or_default();
     let mut pairs = pairs;

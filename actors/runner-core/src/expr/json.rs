@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::{Object, Value};
+use super::{ExprValue, Object};
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for ExprValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader)
     }
@@ -18,51 +18,51 @@ impl<'de> Deserialize<'de> for Value {
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {
-    type Value = Value;
+    type Value = ExprValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<ExprValue, E> {
+        Ok(ExprValue::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<ExprValue, E> {
+        Ok(ExprValue::Bool(value))
     }
 
     // Whole numbers beyond 2^53 lose digits, as they do on GitHub.
     #[allow(clippy::cast_precision_loss)]
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value as f64))
+    fn visit_i64<E>(self, value: i64) -> Result<ExprValue, E> {
+        Ok(ExprValue::Number(value as f64))
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value as f64))
+    fn visit_u64<E>(self, value: u64) -> Result<ExprValue, E> {
+        Ok(ExprValue::Number(value as f64))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Number(value))
+    fn visit_f64<E>(self, value: f64) -> Result<ExprValue, E> {
+        Ok(ExprValue::Number(value))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::text(value))
+    fn visit_str<E>(self, value: &str) -> Result<ExprValue, E> {
+        Ok(ExprValue::text(value))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<ExprValue, A::Error> {
         let mut values = Vec::new();
         while let Some(value) = elements.next_element()? {
             values.push(value);
         }
-        Ok(Value::list(values))
+        Ok(ExprValue::list(values))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut last: HashMap<String, Value> = HashMap::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ExprValue, A::Error> {
+        let mut last: HashMap<String, ExprValue> = HashMap::new();
         let mut order = Vec::new();
-        while let Some((key, value)) = entries.next_entry::<String, Value>()? {
+        while let Some((key, value)) = entries.next_entry::<String, ExprValue>()? {
             // Of a key that comes twice the last counts.
             if last.insert(key.clone(), value).is_none() {
                 order.push(key);
@@ -70,11 +70,11 @@ impl<'de> Visitor<'de> for Reader {
         }
         let take = |key: String| last.remove(&key).map(|value| (key, value));
         let object: Object = order.into_iter().filter_map(take).collect();
-        Ok(Value::Object(Arc::new(object)))
+        Ok(ExprValue::Object(Arc::new(object)))
     }
 }
 
-impl From<&serde_json::Value> for Value {
+impl From<&serde_json::Value> for ExprValue {
     fn from(json: &serde_json::Value) -> Self {
         match json {
             serde_json::Value::Null => Self::Null,
@@ -87,7 +87,7 @@ impl From<&serde_json::Value> for Value {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for ExprValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),

@@ -1,10 +1,10 @@
 //! Of which kind an expression's value is, as far as that can be told before it has one.
 
-use super::{Context, Expr, Function, Operator, Value};
+use super::{BinaryOperator, ContextName, Expr, ExprValue, Function};
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueType {
     /// Nothing.
     Null,
     /// True or false.
@@ -19,7 +19,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl ValueType {
     /// As messages call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,55 +42,55 @@ impl Kind {
     }
 
     /// That of a value.
-    pub fn from_value(value: &Value) -> Self {
+    pub fn from_value(value: &ExprValue) -> Self {
         match value {
-            Value::Null => Self::Null,
-            Value::Bool(_) => Self::Bool,
-            Value::Number(_) => Self::Number,
-            Value::Text(_) => Self::Text,
-            Value::List(_) => Self::List,
-            Value::Object(_) => Self::Object,
+            ExprValue::Null => Self::Null,
+            ExprValue::Bool(_) => Self::Bool,
+            ExprValue::Number(_) => Self::Number,
+            ExprValue::Text(_) => Self::Text,
+            ExprValue::List(_) => Self::List,
+            ExprValue::Object(_) => Self::Object,
         }
     }
 }
 
 /// The kinds of names that a file gives to a context: `matrix.os`, `inputs.debug`.
-pub type KindLookup<'k> = &'k dyn Fn(Context, &str) -> Option<Kind>;
+pub type KindLookup<'k> = &'k dyn Fn(ContextName, &str) -> Option<ValueType>;
 
 impl Expr {
     /// The kind of its value, where every run gives it the same one (or nothing).
-    pub fn kind(&self, named: KindLookup<'_>) -> Option<Kind> {
+    pub fn kind(&self, named: KindLookup<'_>) -> Option<ValueType> {
         match self {
-            Self::Literal(value) => Some(Kind::from_value(value)),
+            Self::Literal(value) => Some(ValueType::from_value(value)),
             // Of a job without one `matrix` is empty.
-            Self::Context(Context::Matrix) => None,
-            Self::Context(_) => Some(Kind::Object),
-            Self::Star(_) => Some(Kind::List),
-            Self::Not(_) => Some(Kind::Bool),
-            Self::Binary(Operator::And | Operator::Or, left, right) => {
+            Self::Context(ContextName::Matrix) => None,
+            Self::Context(_) => Some(ValueType::Object),
+            Self::Star(_) => Some(ValueType::List),
+            Self::Not(_) => Some(ValueType::Bool),
+            Self::Binary(BinaryOperator::And | BinaryOperator::Or, left, right) => {
                 let kind = left.kind(named);
                 kind.filter(|kind| right.kind(named) == Some(*kind))
             }
-            Self::Binary(..) => Some(Kind::Bool),
+            Self::Binary(..) => Some(ValueType::Bool),
             Self::Call(function, arguments) => called(*function, arguments),
             Self::Index(inner, _) => match **inner {
                 Self::Context(_) => self.property(named),
                 _ => inner
                     .kind(named)
-                    .filter(|kind| *kind != Kind::List)
+                    .filter(|kind| *kind != ValueType::List)
                     .and_then(|_| self.property(named)),
             },
         }
     }
 
     /// Names behind contexts whose kinds are documented (page "Contexts reference").
-    fn property(&self, named: KindLookup<'_>) -> Option<Kind> {
+    fn property(&self, named: KindLookup<'_>) -> Option<ValueType> {
         let mut found = None;
         let mut first = true;
         self.chains(&mut |chain| {
             if std::mem::take(&mut first) {
                 found = match (chain.context, chain.names.as_slice()) {
-                    (context @ (Context::Matrix | Context::Inputs), [Some(name)]) => {
+                    (context @ (ContextName::Matrix | ContextName::Inputs), [Some(name)]) => {
                         named(context, name)
                     }
                     (context, names) => behind(context, names),
@@ -101,40 +101,42 @@ impl Expr {
     }
 }
 
-fn behind(context: Context, names: &[Option<&str>]) -> Option<Kind> {
+fn behind(context: ContextName, names: &[Option<&str>]) -> Option<ValueType> {
     let name = |index: usize| names.get(index).copied().flatten();
     match (context, names.len()) {
-        (Context::Env | Context::Vars | Context::Secrets, 1) => Some(Kind::Text),
-        (Context::Steps | Context::Needs | Context::Jobs, 1) => Some(Kind::Object),
-        (Context::Steps | Context::Needs | Context::Jobs, 2) => match name(1)? {
-            "outputs" => Some(Kind::Object),
-            "outcome" | "conclusion" | "result" => Some(Kind::Text),
+        (ContextName::Env | ContextName::Vars | ContextName::Secrets, 1) => Some(ValueType::Text),
+        (ContextName::Steps | ContextName::Needs | ContextName::Jobs, 1) => Some(ValueType::Object),
+        (ContextName::Steps | ContextName::Needs | ContextName::Jobs, 2) => match name(1)? {
+            "outputs" => Some(ValueType::Object),
+            "outcome" | "conclusion" | "result" => Some(ValueType::Text),
             _ => None,
         },
-        (Context::Steps | Context::Needs | Context::Jobs, 3) if name(1) == Some("outputs") => {
-            Some(Kind::Text)
+        (ContextName::Steps | ContextName::Needs | ContextName::Jobs, 3)
+            if name(1) == Some("outputs") =>
+        {
+            Some(ValueType::Text)
         }
-        (Context::Github, 1) => match name(0)? {
-            "event" => Some(Kind::Object),
+        (ContextName::Github, 1) => match name(0)? {
+            "event" => Some(ValueType::Object),
             "actor" | "base_ref" | "event_name" | "head_ref" | "job" | "ref" | "ref_name"
             | "ref_type" | "repository" | "repository_owner" | "run_id" | "run_number"
-            | "server_url" | "sha" | "workflow" | "workspace" => Some(Kind::Text),
+            | "server_url" | "sha" | "workflow" | "workspace" => Some(ValueType::Text),
             _ => None,
         },
-        (Context::Runner, 1) => Some(Kind::Text),
+        (ContextName::Runner, 1) => Some(ValueType::Text),
         _ => None,
     }
 }
 
-fn called(function: Function, arguments: &[Expr]) -> Option<Kind> {
+fn called(function: Function, arguments: &[Expr]) -> Option<ValueType> {
     match function {
         Function::Format | Function::Join | Function::ToJson | Function::HashFiles => {
-            Some(Kind::Text)
+            Some(ValueType::Text)
         }
         Function::FromJson => match arguments.first()? {
-            Expr::Literal(Value::Text(text)) => Function::read_json(text)
+            Expr::Literal(ExprValue::Text(text)) => Function::read_json(text)
                 .ok()
-                .map(|value| Kind::from_value(&value)),
+                .map(|value| ValueType::from_value(&value)),
             _ => None,
         },
         Function::Case => None,
@@ -144,7 +146,7 @@ fn called(function: Function, arguments: &[Expr]) -> Option<Kind> {
         | Function::Success
         | Function::Failure
         | Function::Always
-        | Function::Cancelled => Some(Kind::Bool),
+        | Function::Cancelled => Some(ValueType::Bool),
     }
 }
 
@@ -155,27 +157,27 @@ mod tests {
     #[test]
     fn kinds_are_told_where_every_run_has_the_same() {
         for (text, expected) in [
-            ("github", Some(Kind::Object)),
-            ("github.ref", Some(Kind::Text)),
+            ("github", Some(ValueType::Object)),
+            ("github.ref", Some(ValueType::Text)),
             ("github.event.commits", None),
-            ("github.event.*", Some(Kind::List)),
+            ("github.event.*", Some(ValueType::List)),
             ("github.event.*.id", None),
             ("matrix", None),
             ("matrix.os", None),
-            ("matrix.known", Some(Kind::Number)),
+            ("matrix.known", Some(ValueType::Number)),
             ("matrix.known.more", None),
-            ("steps.a", Some(Kind::Object)),
-            ("steps.a.outputs.b", Some(Kind::Text)),
-            ("env.A && 'b'", Some(Kind::Text)),
+            ("steps.a", Some(ValueType::Object)),
+            ("steps.a.outputs.b", Some(ValueType::Text)),
+            ("env.A && 'b'", Some(ValueType::Text)),
             ("env.A && 1", None),
-            ("!github.ref", Some(Kind::Bool)),
-            ("fromJSON('[1]')", Some(Kind::List)),
+            ("!github.ref", Some(ValueType::Bool)),
+            ("fromJSON('[1]')", Some(ValueType::List)),
             ("fromJSON(env.A)", None),
             ("fromJSON('[1]')[0]", None),
-            ("env.A == 'b'", Some(Kind::Bool)),
+            ("env.A == 'b'", Some(ValueType::Bool)),
         ] {
             let expr = Expr::parse(text).unwrap();
-            let named = |_, name: &str| (name == "known").then_some(Kind::Number);
+            let named = |_, name: &str| (name == "known").then_some(ValueType::Number);
             assert_eq!(expr.kind(&named), expected, "{text}");
         }
     }

@@ -1,20 +1,20 @@
 //! Expressions to tokens.
 
 use super::value::parse_number;
-use super::{ExprError, Value};
+use super::{ExprError, ExprValue};
 
 /// A token and the byte it begins at.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct ExprToken {
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A number, a text, `true`, `false`, `null`.
-    Literal(Value),
+    Literal(ExprValue),
     /// A context, a function or a property.
     Name(String),
     /// An operator or a bracket.
@@ -30,8 +30,8 @@ const MARKS: [&str; 17] = [
 ///
 /// # Errors
 /// At a character that begins none, and at a text without an end.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExprError> {
-    let mut tokens: Vec<Token> = Vec::new();
+pub(super) fn tokens(text: &str) -> Result<Vec<ExprToken>, ExprError> {
+    let mut tokens: Vec<ExprToken> = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -49,11 +49,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExprError> {
         } else {
             let mark = MARKS.iter().find(|mark| rest.starts_with(**mark));
             match mark {
-                Some(mark) if *mark != "?" => (Kind::Mark(mark), mark.len()),
+                Some(mark) if *mark != "?" => (TokenKind::Mark(mark), mark.len()),
                 _ => return Err(unexpected(first, at)),
             }
         };
-        tokens.push(Token { kind, at });
+        tokens.push(ExprToken { kind, at });
         at += length;
     }
     Ok(tokens)
@@ -77,20 +77,20 @@ fn is_name(character: char) -> bool {
 }
 
 /// A name, or one of the words that are values, unless a `.` makes it a property.
-fn named(name: &str, before: Option<&Token>) -> Kind {
-    let property = before.is_some_and(|token| token.kind == Kind::Mark("."));
+fn named(name: &str, before: Option<&ExprToken>) -> TokenKind {
+    let property = before.is_some_and(|token| token.kind == TokenKind::Mark("."));
     match name {
-        "true" if !property => Kind::Literal(Value::Bool(true)),
-        "false" if !property => Kind::Literal(Value::Bool(false)),
-        "null" if !property => Kind::Literal(Value::Null),
-        "NaN" if !property => Kind::Literal(Value::Number(f64::NAN)),
-        "Infinity" if !property => Kind::Literal(Value::Number(f64::INFINITY)),
-        _ => Kind::Name(name.to_owned()),
+        "true" if !property => TokenKind::Literal(ExprValue::Bool(true)),
+        "false" if !property => TokenKind::Literal(ExprValue::Bool(false)),
+        "null" if !property => TokenKind::Literal(ExprValue::Null),
+        "NaN" if !property => TokenKind::Literal(ExprValue::Number(f64::NAN)),
+        "Infinity" if !property => TokenKind::Literal(ExprValue::Number(f64::INFINITY)),
+        _ => TokenKind::Name(name.to_owned()),
     }
 }
 
 /// A text: up to the next single quote that is not doubled.
-fn quoted(rest: &str, at: usize) -> Result<(Kind, usize), ExprError> {
+fn quoted(rest: &str, at: usize) -> Result<(TokenKind, usize), ExprError> {
     let mut text = String::new();
     let mut characters = rest.char_indices().skip(1).peekable();
     while let Some((index, character)) = characters.next() {
@@ -99,14 +99,14 @@ fn quoted(rest: &str, at: usize) -> Result<(Kind, usize), ExprError> {
         } else if characters.next_if(|(_, next)| *next == '\'').is_some() {
             text.push('\'');
         } else {
-            return Ok((Kind::Literal(text.into()), index + 1));
+            return Ok((TokenKind::Literal(text.into()), index + 1));
         }
     }
     Err(ExprError::new(at, "a text has no closing quote").help("write `''` for a quote inside"))
 }
 
 /// Whether a number begins here: `.5` is one only where no value stands before it.
-fn begins_number(rest: &str, before: Option<&Token>) -> bool {
+fn begins_number(rest: &str, before: Option<&ExprToken>) -> bool {
     let digit_at = |index: usize| rest.as_bytes().get(index).is_some_and(u8::is_ascii_digit);
     match rest.as_bytes().first() {
         Some(b'0'..=b'9') => true,
@@ -114,7 +114,7 @@ fn begins_number(rest: &str, before: Option<&Token>) -> bool {
         Some(b'-') => digit_at(1) || rest[1..].starts_with('.') || rest.starts_with("-Infinity"),
         Some(b'.') => {
             let value = before.is_some_and(|token| {
-                !matches!(token.kind, Kind::Mark(mark) if mark != "]" && mark != ")" && mark != "*")
+                !matches!(token.kind, TokenKind::Mark(mark) if mark != "]" && mark != ")" && mark != "*")
             });
             digit_at(1) && !value
         }
@@ -122,7 +122,7 @@ fn begins_number(rest: &str, before: Option<&Token>) -> bool {
     }
 }
 
-fn number(rest: &str, at: usize) -> Result<(Kind, usize), ExprError> {
+fn number(rest: &str, at: usize) -> Result<(TokenKind, usize), ExprError> {
     let mut length = 0;
     let mut before = ' ';
     for character in rest.chars() {
@@ -139,5 +139,5 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), ExprError> {
         let shown = config_core::quoted(written);
         return Err(ExprError::new(at, format!("{shown} is not a number")));
     }
-    Ok((Kind::Literal(Value::Number(number)), length))
+    Ok((TokenKind::Literal(ExprValue::Number(number)), length))
 }

@@ -16,16 +16,16 @@ mod template;
 mod text_case;
 mod value;
 
-pub use ast::{Expr, Operator};
+pub use ast::{BinaryOperator, Expr};
 pub use chain::Chain;
-pub use contexts::{Context, Contexts, HashFiles, Scope, Status};
+pub use contexts::{ContextName, Contexts, ExprScope, HashFiles, StatusFlags};
 pub use functions::Function;
-pub use kind::{Kind, KindLookup};
+pub use kind::{KindLookup, ValueType};
 pub use ordered_map::OrderedMap;
 pub(crate) use template::is_insert;
-pub use template::{Condition, Data, Key, Template};
+pub use template::{Data, DataKey, ExprTemplate, IfCondition};
 pub use text_case::same_text;
-pub use value::{Object, Value};
+pub use value::{ExprValue, Object};
 
 /// What is wrong with an expression, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,21 +1,24 @@
 //! Tokens to a tree, by GitHub's precedence: `! < == && ||`, tightest first.
 
-use super::ast::{Expr, Operator};
+use super::ast::{BinaryOperator, Expr};
 use super::functions::Function;
-use super::lexer::{Kind, Token, tokens};
-use super::{Context, ExprError, Value};
+use super::lexer::{ExprToken, TokenKind, tokens};
+use super::{ContextName, ExprError, ExprValue};
 use crate::limits::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_DEPTH, MAX_OPERATORS};
 
 /// Operators by how tight they bind, loosest first.
-const LEVELS: [&[(&str, Operator)]; 4] = [
-    &[("||", Operator::Or)],
-    &[("&&", Operator::And)],
-    &[("==", Operator::Equal), ("!=", Operator::NotEqual)],
+const LEVELS: [&[(&str, BinaryOperator)]; 4] = [
+    &[("||", BinaryOperator::Or)],
+    &[("&&", BinaryOperator::And)],
     &[
-        ("<", Operator::Less),
-        ("<=", Operator::AtMost),
-        (">", Operator::Greater),
-        (">=", Operator::AtLeast),
+        ("==", BinaryOperator::Equal),
+        ("!=", BinaryOperator::NotEqual),
+    ],
+    &[
+        ("<", BinaryOperator::Less),
+        ("<=", BinaryOperator::AtMost),
+        (">", BinaryOperator::Greater),
+        (">=", BinaryOperator::AtLeast),
     ],
 ];
 
@@ -52,7 +55,7 @@ impl Expr {
 }
 
 struct Parser<'t> {
-    tokens: &'t [Token],
+    tokens: &'t [ExprToken],
     next: usize,
     depth: usize,
     operators: usize,
@@ -60,7 +63,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn peek(&self) -> Option<&'t Token> {
+    fn peek(&self) -> Option<&'t ExprToken> {
         self.tokens.get(self.next)
     }
 
@@ -69,8 +72,7 @@ impl<'t> Parser<'t> {
     }
 
     fn take(&mut self, mark: &str) -> bool {
-        let found =
-            matches!(self.peek(), Some(Token { kind: Kind::Mark(found), .. }) if *found == mark);
+        let found = matches!(self.peek(), Some(ExprToken { kind: TokenKind::Mark(found), .. }) if *found == mark);
         self.next += usize::from(found);
         found
     }
@@ -156,12 +158,12 @@ impl<'t> Parser<'t> {
             return Ok(Expr::Star(Box::new(of)));
         }
         match self.peek() {
-            Some(Token {
-                kind: Kind::Name(name),
+            Some(ExprToken {
+                kind: TokenKind::Name(name),
                 ..
             }) => {
                 self.next += 1;
-                let name = Expr::Literal(Value::text(name));
+                let name = Expr::Literal(ExprValue::text(name));
                 Ok(Expr::Index(Box::new(of), Box::new(name)))
             }
             _ => Err(ExprError::new(
@@ -182,10 +184,10 @@ impl<'t> Parser<'t> {
         };
         self.next += 1;
         match &token.kind {
-            Kind::Literal(value) => Ok(Expr::Literal(value.clone())),
-            Kind::Name(name) if self.take("(") => self.call(name, token.at),
-            Kind::Name(name) => context(name, token.at),
-            Kind::Mark(_) => Err(ExprError::new(
+            TokenKind::Literal(value) => Ok(Expr::Literal(value.clone())),
+            TokenKind::Name(name) if self.take("(") => self.call(name, token.at),
+            TokenKind::Name(name) => context(name, token.at),
+            TokenKind::Mark(_) => Err(ExprError::new(
                 token.at,
                 format!("unexpected {}", describe_token(token)),
             )),
@@ -219,21 +221,21 @@ impl<'t> Parser<'t> {
 }
 
 fn context(name: &str, at: usize) -> Result<Expr, ExprError> {
-    if let Some(context) = Context::named(name) {
+    if let Some(context) = ContextName::named(name) {
         return Ok(Expr::Context(context));
     }
     let error = ExprError::new(at, format!("unknown context {}", config_core::quoted(name)));
-    let near = config_core::suggestion(name, Context::ALL.iter().map(|context| context.name()));
+    let near = config_core::suggestion(name, ContextName::ALL.iter().map(|context| context.name()));
     Err(match near {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("texts stand between single quotes"),
     })
 }
 
-fn describe_token(token: &Token) -> String {
+fn describe_token(token: &ExprToken) -> String {
     match &token.kind {
-        Kind::Literal(value) => config_core::quoted(&value.as_text()),
-        Kind::Name(name) => config_core::quoted(name),
-        Kind::Mark(mark) => format!("`{mark}`"),
+        TokenKind::Literal(value) => config_core::quoted(&value.as_text()),
+        TokenKind::Name(name) => config_core::quoted(name),
+        TokenKind::Mark(mark) => format!("`{mark}`"),
     }
 }

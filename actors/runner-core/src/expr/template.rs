@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::functions::bounded;
-use super::{Context, EvalError, Expr, ExprError, Object, Scope, Value};
+use super::{ContextName, EvalError, Expr, ExprError, ExprScope, ExprValue, Object};
 use crate::source_location::SourceLocation;
 
 /// A text with any number of `${{ … }}` in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Template {
+pub struct ExprTemplate {
     /// As written.
     pub source: Arc<str>,
     /// Where it was written.
@@ -24,7 +24,7 @@ enum TemplatePart {
     Expr(Expr),
 }
 
-impl Template {
+impl ExprTemplate {
     /// Reads a text.
     ///
     /// # Errors
@@ -73,9 +73,9 @@ impl Template {
     }
 
     /// A value as written, no expression in it.
-    pub fn literal(source: &str, value: Value, place: SourceLocation) -> Self {
+    pub fn literal(source: &str, value: ExprValue, place: SourceLocation) -> Self {
         let part = match value {
-            Value::Text(text) => TemplatePart::Text(text),
+            ExprValue::Text(text) => TemplatePart::Text(text),
             other => TemplatePart::Expr(Expr::Literal(other)),
         };
         Self {
@@ -86,10 +86,10 @@ impl Template {
     }
 
     /// The value, when no expression has to be evaluated for it.
-    pub fn fixed(&self) -> Option<Value> {
+    pub fn fixed(&self) -> Option<ExprValue> {
         match self.parts.as_slice() {
             [] => Some("".into()),
-            [TemplatePart::Text(text)] => Some(Value::Text(text.clone())),
+            [TemplatePart::Text(text)] => Some(ExprValue::Text(text.clone())),
             [TemplatePart::Expr(Expr::Literal(value))] => Some(value.clone()),
             _ => None,
         }
@@ -124,7 +124,7 @@ impl Template {
     }
 
     /// Whether an expression in it refers to `context`.
-    pub fn refers_to(&self, context: Context) -> bool {
+    pub fn refers_to(&self, context: ContextName) -> bool {
         self.expressions().any(|expr| expr.refers_to(context))
     }
 
@@ -132,10 +132,10 @@ impl Template {
     ///
     /// # Errors
     /// When an expression has none.
-    pub fn value(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    pub fn value(&self, scope: &ExprScope<'_>) -> Result<ExprValue, EvalError> {
         match self.parts.as_slice() {
             [TemplatePart::Expr(expr)] => expr.eval(scope),
-            _ => self.text(scope).map(Value::from),
+            _ => self.text(scope).map(ExprValue::from),
         }
     }
 
@@ -143,7 +143,7 @@ impl Template {
     ///
     /// # Errors
     /// When an expression has none, or the text would be too large.
-    pub fn text(&self, scope: &Scope<'_>) -> Result<String, EvalError> {
+    pub fn text(&self, scope: &ExprScope<'_>) -> Result<String, EvalError> {
         let mut out = String::new();
         for part in &self.parts {
             match part {
@@ -159,9 +159,9 @@ impl Template {
     ///
     /// # Errors
     /// When it is neither true nor false.
-    pub fn bool(&self, what: &'static str, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    pub fn bool(&self, what: &'static str, scope: &ExprScope<'_>) -> Result<bool, EvalError> {
         match self.value(scope)? {
-            Value::Bool(value) => Ok(value),
+            ExprValue::Bool(value) => Ok(value),
             other => match &*other.as_text() {
                 "true" => Ok(true),
                 "false" => Ok(false),
@@ -174,10 +174,14 @@ impl Template {
     ///
     /// # Errors
     /// When it is neither true nor false.
-    pub fn strict_bool(&self, what: &'static str, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    pub fn strict_bool(
+        &self,
+        what: &'static str,
+        scope: &ExprScope<'_>,
+    ) -> Result<bool, EvalError> {
         match self.value(scope)? {
-            Value::Bool(value) => Ok(value),
-            Value::Text(text) => Err(EvalError::Kind {
+            ExprValue::Bool(value) => Ok(value),
+            ExprValue::Text(text) => Err(EvalError::Kind {
                 what,
                 found: format!("the text {}", config_core::quoted(&text)),
                 wanted: "true or false",
@@ -190,7 +194,7 @@ impl Template {
     ///
     /// # Errors
     /// When it is none.
-    pub fn positive(&self, what: &'static str, scope: &Scope<'_>) -> Result<f64, EvalError> {
+    pub fn positive(&self, what: &'static str, scope: &ExprScope<'_>) -> Result<f64, EvalError> {
         let value = self.value(scope)?;
         let number = value.number();
         if number > 0.0 && number.is_finite() && value.is_primitive() {
@@ -218,7 +222,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-impl Serialize for Template {
+impl Serialize for ExprTemplate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.source)
     }
@@ -226,7 +230,7 @@ impl Serialize for Template {
 
 /// The `if` of a job or a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct IfCondition {
     /// As written.
     pub source: Arc<str>,
     /// Where it was written.
@@ -237,7 +241,7 @@ pub struct Condition {
     pub always_true: bool,
 }
 
-impl Condition {
+impl IfCondition {
     /// Reads an `if`; `${{ }}` may be left out.
     ///
     /// # Errors
@@ -245,13 +249,13 @@ impl Condition {
     pub fn parse(source: &str, place: SourceLocation) -> Result<Self, ExprError> {
         let (expr, always_true) = if source.contains("${{") {
             // Spaces and line breaks around it are text too: GitHub's reader takes none away.
-            let template = Template::parse(source, place)?;
+            let template = ExprTemplate::parse(source, place)?;
             match template.parts.as_slice() {
                 [TemplatePart::Expr(expr)] => (expr.clone(), false),
                 _ => (concatenation(&template), true),
             }
         } else if source.trim().is_empty() {
-            (Expr::Literal(Value::Bool(true)), false)
+            (Expr::Literal(ExprValue::Bool(true)), false)
         } else {
             (Expr::parse(source)?, false)
         };
@@ -264,7 +268,7 @@ impl Condition {
     }
 
     /// A boolean or number as YAML writes it.
-    pub fn literal(source: &str, value: Value, place: SourceLocation) -> Self {
+    pub fn literal(source: &str, value: ExprValue, place: SourceLocation) -> Self {
         Self {
             source: source.into(),
             place,
@@ -287,7 +291,7 @@ impl Condition {
     ///
     /// # Errors
     /// When the expression has no value.
-    pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    pub fn holds(&self, scope: &ExprScope<'_>) -> Result<bool, EvalError> {
         if self.needs_success() && !scope.contexts.status().success {
             return Ok(false);
         }
@@ -298,17 +302,17 @@ impl Condition {
     ///
     /// # Errors
     /// When the expression has no value.
-    pub fn holds_as_written(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    pub fn holds_as_written(&self, scope: &ExprScope<'_>) -> Result<bool, EvalError> {
         Ok(self.expr.eval(scope)?.truthy())
     }
 
-    /// [`Condition::holds`] for an `if` that may be absent.
+    /// [`IfCondition::holds`] for an `if` that may be absent.
     ///
     /// # Errors
     /// When the expression has no value.
     pub fn holds_or_success(
         condition: Option<&Self>,
-        scope: &Scope<'_>,
+        scope: &ExprScope<'_>,
     ) -> Result<bool, EvalError> {
         match condition {
             Some(condition) => condition.holds(scope),
@@ -318,9 +322,9 @@ impl Condition {
 }
 
 /// All parts put together by `format`.
-fn concatenation(template: &Template) -> Expr {
+fn concatenation(template: &ExprTemplate) -> Expr {
     let mut pattern = String::new();
-    let mut arguments = vec![Expr::Literal(Value::Null)];
+    let mut arguments = vec![Expr::Literal(ExprValue::Null)];
     for part in &template.parts {
         match part {
             TemplatePart::Text(text) => pattern += &text.replace('{', "{{").replace('}', "}}"),
@@ -334,7 +338,7 @@ fn concatenation(template: &Template) -> Expr {
     Expr::Call(super::Function::Format, arguments)
 }
 
-impl Serialize for Condition {
+impl Serialize for IfCondition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.source)
     }
@@ -345,21 +349,21 @@ impl Serialize for Condition {
 #[serde(untagged)]
 pub enum Data {
     /// A scalar.
-    Scalar(Template),
+    Scalar(ExprTemplate),
     /// A list.
     List(Vec<Data>),
     /// A mapping; keys have no expressions.
     Map(Vec<(String, Data)>),
     /// A mapping with keys that are expressions, or that add what an expression gives.
-    Computed(Vec<(Key, Data)>),
+    Computed(Vec<(DataKey, Data)>),
 }
 
 /// A key of a mapping that only the run knows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Key {
+pub enum DataKey {
     /// Its text has expressions.
-    Text(Template),
+    Text(ExprTemplate),
     /// `${{ insert }}`: the entries of the value are added.
     Insert,
 }
@@ -369,7 +373,7 @@ impl Data {
     ///
     /// # Errors
     /// When an expression in it has none.
-    pub fn value(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    pub fn value(&self, scope: &ExprScope<'_>) -> Result<ExprValue, EvalError> {
         Ok(match self {
             Self::Scalar(template) => template.value(scope)?,
             Self::List(values) => {
@@ -377,7 +381,7 @@ impl Data {
                 for value in values {
                     match (value, value.value(scope)?) {
                         // An expression that gives a list gives its elements.
-                        (Self::Scalar(template), Value::List(more))
+                        (Self::Scalar(template), ExprValue::List(more))
                             if template.is_one_expression() =>
                         {
                             all.extend(more.iter().cloned());
@@ -385,14 +389,14 @@ impl Data {
                         (_, value) => all.push(value),
                     }
                 }
-                Value::list(all)
+                ExprValue::list(all)
             }
             Self::Map(entries) => {
                 let mut object = Object::default();
                 for (key, value) in entries {
                     object.set(key, value.value(scope)?);
                 }
-                Value::Object(Arc::new(object))
+                ExprValue::Object(Arc::new(object))
             }
             Self::Computed(entries) => computed(entries, scope)?,
         })
@@ -406,7 +410,7 @@ impl Data {
             Self::Map(entries) => entries.iter().for_each(|(_, it)| it.expressions(visit)),
             Self::Computed(entries) => {
                 for (key, value) in entries {
-                    if let Key::Text(text) = key {
+                    if let DataKey::Text(text) = key {
                         text.expressions().for_each(&mut *visit);
                     }
                     value.expressions(visit);
@@ -416,10 +420,10 @@ impl Data {
     }
 
     /// Whether an expression in it refers to `context`.
-    pub fn refers_to(&self, context: Context) -> bool {
+    pub fn refers_to(&self, context: ContextName) -> bool {
         match self {
             Self::Computed(entries) => entries.iter().any(|(key, value)| {
-                let in_key = matches!(key, Key::Text(text) if text.refers_to(context));
+                let in_key = matches!(key, DataKey::Text(text) if text.refers_to(context));
                 in_key || value.refers_to(context)
             }),
             Self::Scalar(template) => template.refers_to(context),
@@ -430,24 +434,24 @@ impl Data {
 }
 
 /// A mapping whose keys are evaluated as well.
-fn computed(entries: &[(Key, Data)], scope: &Scope<'_>) -> Result<Value, EvalError> {
+fn computed(entries: &[(DataKey, Data)], scope: &ExprScope<'_>) -> Result<ExprValue, EvalError> {
     let mut object = Object::default();
     for (key, value) in entries {
         let value = value.value(scope)?;
         match (key, value) {
-            (Key::Text(key), value) => object.set(&key.text(scope)?, value),
-            (Key::Insert, Value::Object(more)) => {
+            (DataKey::Text(key), value) => object.set(&key.text(scope)?, value),
+            (DataKey::Insert, ExprValue::Object(more)) => {
                 for (key, value) in more.iter() {
                     object.set(key, value.clone());
                 }
             }
-            (Key::Insert, Value::Null) => {}
-            (Key::Insert, other) => {
+            (DataKey::Insert, ExprValue::Null) => {}
+            (DataKey::Insert, other) => {
                 return Err(kind("insert", &other.as_text(), "a mapping"));
             }
         }
     }
-    Ok(Value::Object(Arc::new(object)))
+    Ok(ExprValue::Object(Arc::new(object)))
 }
 
 /// Whether a key adds what its value gives.

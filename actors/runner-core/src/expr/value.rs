@@ -9,7 +9,7 @@ use crate::limits::MAX_VALUE_BYTES;
 
 /// A value of an expression. Cheap to copy: texts, lists and objects are shared.
 #[derive(Debug, Clone, Default)]
-pub enum Value {
+pub enum ExprValue {
     /// Nothing.
     #[default]
     Null,
@@ -20,29 +20,29 @@ pub enum Value {
     /// A text.
     Text(Arc<str>),
     /// A list.
-    List(Arc<Vec<Value>>),
+    List(Arc<Vec<ExprValue>>),
     /// An object.
     Object(Arc<Object>),
 }
 
 /// An object: its keys in order, found without regard to case when there is no exact one.
-pub type Object = OrderedMap<Value>;
+pub type Object = OrderedMap<ExprValue>;
 
-impl Value {
+impl ExprValue {
     /// A text.
     pub fn text(text: impl AsRef<str>) -> Self {
         Self::Text(text.as_ref().into())
     }
 
     /// An object of these entries; of equal keys the first is found.
-    pub fn object<K: AsRef<str>, V: Into<Value>>(
+    pub fn object<K: AsRef<str>, V: Into<ExprValue>>(
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Self {
         Self::Object(Arc::new(entries.into_iter().collect()))
     }
 
     /// A list.
-    pub fn list(values: Vec<Value>) -> Self {
+    pub fn list(values: Vec<ExprValue>) -> Self {
         Self::List(Arc::new(values))
     }
 
@@ -109,7 +109,7 @@ impl Value {
     }
 
     /// The value of a property, of an object only.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&ExprValue> {
         match self {
             Self::Object(object) => object.get(key),
             _ => None,
@@ -270,32 +270,32 @@ fn trimmed(digits: &str) -> &str {
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for ExprValue {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for ExprValue {
     fn from(value: f64) -> Self {
         Self::Number(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for ExprValue {
     fn from(value: &str) -> Self {
         Self::text(value)
     }
 }
 
-impl From<String> for Value {
+impl From<String> for ExprValue {
     fn from(value: String) -> Self {
         Self::Text(value.into())
     }
 }
 
 /// Equal in every part, as the matrix's `exclude` and tests compare; not the `==` of expressions.
-impl PartialEq for Value {
+impl PartialEq for ExprValue {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::List(left), Self::List(right)) => left == right,
@@ -312,7 +312,7 @@ impl PartialEq for Value {
     }
 }
 
-impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+impl<K: AsRef<str>, V: Into<ExprValue>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut object = Self::default();
         for (key, value) in entries {
@@ -334,7 +334,7 @@ mod tests {
                 .collect();
             object.set("KEY2", 7.0.into());
             object.set("Key1", 8.0.into());
-            let number = |key: &str| object.get(key).map(Value::number);
+            let number = |key: &str| object.get(key).map(ExprValue::number);
             assert_eq!(number("Key2"), Some(2.0));
             assert_eq!(number("KEY2"), Some(7.0));
             assert_eq!(

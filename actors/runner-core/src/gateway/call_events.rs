@@ -22,7 +22,7 @@ pub struct NotedCall {
 
 /// What an event tells.
 #[derive(Debug, Clone, Copy)]
-pub struct CallEvent<'a> {
+pub struct CausedEvent<'a> {
     /// Which it is.
     pub kind: EventKind,
     /// `opened`, …, of pull requests.
@@ -80,7 +80,7 @@ enum Fit {
 
 impl TokenAccount<'_> {
     /// Whether the event is of this account; nothing where that is not said.
-    fn caused(self, event: &CallEvent<'_>) -> Option<bool> {
+    fn caused(self, event: &CausedEvent<'_>) -> Option<bool> {
         let actor = event.actor?;
         match self {
             Self::Unknown => None,
@@ -100,7 +100,7 @@ fn is_bot(actor: &str) -> bool {
 /// The login of the app whose token the jobs have, where the event tells it: a push of a commit
 /// that the forge has made for one of the calls.
 #[must_use]
-pub fn app_of_calls<'a>(calls: &[NotedCall], event: &CallEvent<'a>) -> Option<&'a str> {
+pub fn app_of_calls<'a>(calls: &[NotedCall], event: &CausedEvent<'a>) -> Option<&'a str> {
     let actor = event.actor.filter(|actor| is_bot(actor))?;
     let is_own = |call: &NotedCall| fit(call, event) == Some(Fit::Own);
     (event.kind == EventKind::Push && calls.iter().any(is_own)).then_some(actor)
@@ -109,7 +109,7 @@ pub fn app_of_calls<'a>(calls: &[NotedCall], event: &CallEvent<'a>) -> Option<&'
 /// Whether any of the calls may have caused the event: only then the forge is asked whose the token
 /// is.
 #[must_use]
-pub fn concerns_calls(calls: &[NotedCall], event: &CallEvent<'_>) -> bool {
+pub fn concerns_calls(calls: &[NotedCall], event: &CausedEvent<'_>) -> bool {
     calls.iter().any(|call| fit(call, event).is_some())
 }
 
@@ -118,7 +118,7 @@ pub fn concerns_calls(calls: &[NotedCall], event: &CallEvent<'_>) -> bool {
 #[must_use]
 pub fn is_caused_by_call(
     calls: &[NotedCall],
-    event: &CallEvent<'_>,
+    event: &CausedEvent<'_>,
     account: TokenAccount<'_>,
     now_ms: u64,
 ) -> CallVerdict {
@@ -150,7 +150,7 @@ pub fn is_caused_by_call(
     verdict
 }
 
-fn fit(call: &NotedCall, event: &CallEvent<'_>) -> Option<Fit> {
+fn fit(call: &NotedCall, event: &CausedEvent<'_>) -> Option<Fit> {
     // Calls are noted before they are made.
     if event.at_ms < call.at_ms {
         return None;
@@ -164,7 +164,7 @@ fn is_pull(kind: EventKind) -> bool {
     matches!(kind, EventKind::PullRequest | EventKind::PullRequestTarget)
 }
 
-fn fit_of_move(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
+fn fit_of_move(one: &CallMove, event: &CausedEvent<'_>) -> Option<Fit> {
     let names = |reference: &String| match one.reference.ends_with('/') {
         true => reference.starts_with(&one.reference),
         false => *reference == one.reference,
@@ -190,7 +190,7 @@ fn fit_of_move(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
     }
 }
 
-fn moved(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
+fn moved(one: &CallMove, event: &CausedEvent<'_>) -> Option<Fit> {
     let differs = match (&one.old, event.before) {
         (Some(old), Some(before)) => old != before,
         _ => false,
@@ -210,7 +210,7 @@ fn moved(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
     })
 }
 
-fn fit_of_pull(pull: &CallPull, event: &CallEvent<'_>) -> Option<Fit> {
+fn fit_of_pull(pull: &CallPull, event: &CausedEvent<'_>) -> Option<Fit> {
     let action = event.action.filter(|_| is_pull(event.kind))?;
     if !pull.actions.iter().any(|one| one == action) {
         return None;

@@ -9,7 +9,7 @@ use crate::workflow::{PermissionLevel, Permissions};
 
 /// A file that is passed on with the runner's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Download<'a> {
+pub struct ForgeDownload<'a> {
     /// The tag of the release that it is of, as it stands in the path: one that is not published
     /// is for who may write.
     pub release: Option<&'a str>,
@@ -25,7 +25,7 @@ pub fn decide_download<'a>(
     query: Option<&str>,
     repository: &str,
     permissions: &Permissions,
-) -> Option<Result<Download<'a>, CallRefusal>> {
+) -> Option<Result<ForgeDownload<'a>, CallRefusal>> {
     let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
     let release = match parts.as_slice() {
         [_, _, "releases", "download", tag, _] => Some(*tag),
@@ -38,7 +38,7 @@ pub fn decide_download<'a>(
     }
     Some(checked(path, query, &parts).and_then(|()| {
         if permissions.allows("contents", PermissionLevel::Read) {
-            return Ok(Download { release });
+            return Ok(ForgeDownload { release });
         }
         refuse(format!(
             "the token of the job of {repository} may not do this: its `permissions` lack `contents: read`"

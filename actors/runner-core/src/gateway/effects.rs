@@ -1,7 +1,7 @@
 //! What a call of the forge's API moves there, and what its answer adds to that: events about it
 //! start nothing.
 
-use forge_core::Origin;
+use forge_core::HeadOrigin;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -147,8 +147,8 @@ impl CausingCall {
             return;
         };
         // A fork's branch moves elsewhere, and no push of it is heard of here.
-        let origin = Origin::of_head(branch, text("/head/repo/full_name"), repository);
-        self.effects.moves = match origin == Origin::SameRepository {
+        let origin = HeadOrigin::of_head(branch, text("/head/repo/full_name"), repository);
+        self.effects.moves = match origin == HeadOrigin::SameRepository {
             true => vec![CallMove::new(
                 format!("{BRANCHES}{branch}"),
                 Some(sha),

@@ -30,10 +30,10 @@ pub use answers::{ShownAnswer, filter_answer, is_of_releases};
 pub use body::{checked_body, is_address_key};
 pub use call::{ForgeCall, PullCheck, decide};
 pub use call_events::{
-    CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
+    CallVerdict, CausedEvent, NotedCall, TokenAccount, app_of_calls, concerns_calls,
     is_caused_by_call,
 };
-pub use downloads::{Download, decide_download};
+pub use downloads::{ForgeDownload, decide_download};
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use form::FormGuard;
 pub use gh::{gh_settings, gh_variables};

@@ -3,7 +3,7 @@
 
 use super::command_prefix::is_before;
 use crate::context::WORKSPACE;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::job_folders::below_workspace;
 use crate::plan::{KnownValues, PlannedJob, PlannedStep, StepKind};
 use crate::workflow::{Env, Workflow};
@@ -81,7 +81,7 @@ fn texts(work: &StepKind) -> Box<dyn Iterator<Item = &str> + '_> {
     }
 }
 
-fn literal_inputs(inputs: &[(String, Option<Template>)]) -> impl Iterator<Item = &str> {
+fn literal_inputs(inputs: &[(String, Option<ExprTemplate>)]) -> impl Iterator<Item = &str> {
     let inputs = inputs.iter();
     inputs.filter_map(|(_, value)| Some(&*value.as_ref()?.source))
 }

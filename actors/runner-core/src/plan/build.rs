@@ -15,11 +15,11 @@ use super::steps::StepPlanner;
 use super::types::{
     CalledWorkflow, Instances, Plan, PlannedJob, PlannedStep, PlannedWork, run_defaults,
 };
-use crate::expr::{Context, Scope};
+use crate::expr::{ContextName, ExprScope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
 use crate::source_location::SourceLocation;
 use crate::truncation::truncate_name;
-use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Step, Workflow};
+use crate::workflow::{Env, FeatureRefusal, Job, JobWork, Need, PermissionLevel, Step, Workflow};
 
 /// Makes the plan of a workflow.
 ///
@@ -27,7 +27,7 @@ use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Step, W
 /// When a file it refers to is wrong, or an expression of the workflow has no value. What is well
 /// written but not done here is no error: it stands in the plan as refused.
 pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError> {
-    let scope = Scope::new(input.contexts);
+    let scope = ExprScope::new(input.contexts);
     let wrong = |place: SourceLocation, file: &str| {
         let file: Arc<str> = file.into();
         move |error: crate::expr::EvalError| PlanError::Workflow {
@@ -191,7 +191,7 @@ impl Builder<'_> {
         job: &Job,
         (workflow, file): (usize, &str),
         steps: &[Step],
-        refusals: &mut Vec<Refusal>,
+        refusals: &mut Vec<FeatureRefusal>,
     ) -> Result<PlannedWork, PlanError> {
         let mut planner = StepPlanner::new(self.input, &self.budget, file, refusals);
         planner.origin.clone_from(&self.workflows[workflow].origin);
@@ -271,7 +271,7 @@ impl Builder<'_> {
     /// The copies, unless they depend on other jobs.
     fn instances(&self, job: &Job) -> Instances {
         let needs = |data: &crate::expr::Data| {
-            data.refers_to(Context::Needs) || data.refers_to(Context::Inputs)
+            data.refers_to(ContextName::Needs) || data.refers_to(ContextName::Inputs)
         };
         let matrix = job
             .strategy
@@ -292,9 +292,9 @@ impl Builder<'_> {
         let text_needs = texts
             .iter()
             .filter_map(|text| *text)
-            .any(|text| text.refers_to(Context::Needs) || text.refers_to(Context::Inputs));
+            .any(|text| text.refers_to(ContextName::Needs) || text.refers_to(ContextName::Inputs));
         let group_needs = job.concurrency.as_ref().is_some_and(|group| {
-            group.group.refers_to(Context::Needs) || group.group.refers_to(Context::Inputs)
+            group.group.refers_to(ContextName::Needs) || group.group.refers_to(ContextName::Inputs)
         });
         if matrix.is_some_and(needs) || runs_on.is_some_and(needs) || text_needs || group_needs {
             return Instances::Later;
@@ -306,7 +306,7 @@ impl Builder<'_> {
 }
 
 /// No token of the forge enters a machine.
-fn check_env_for_token(env: &Env, file: &str, refusals: &mut Vec<Refusal>) {
+fn check_env_for_token(env: &Env, file: &str, refusals: &mut Vec<FeatureRefusal>) {
     if let Env::Map(entries) = env {
         entries
             .iter()

@@ -8,7 +8,7 @@ use super::types::{CallTemplate, CalledWorkflow, Instances, StoredLocation};
 use crate::actions::ActionReference;
 use crate::limits::MAX_WORKFLOW_DEPTH;
 use crate::source_location::SourceLocation;
-use crate::workflow::{self, Need, Refusal, Workflow, in_repository};
+use crate::workflow::{self, FeatureRefusal, Need, Workflow, in_repository};
 
 /// A workflow that is called.
 #[derive(Clone)]
@@ -71,13 +71,13 @@ impl Builder<'_> {
         place: SourceLocation,
         workflow: usize,
         depth: usize,
-        refusals: &mut Vec<Refusal>,
+        refusals: &mut Vec<FeatureRefusal>,
     ) -> Result<Option<CalledFile>, PlanError> {
         let feature = format!("uses: {uses}");
         let file = &self.workflows[workflow].workflow.file;
         let mut refuse_adding = |need: Need, reason: &str, locked: Option<String>| {
-            let refusal = Refusal::new(&feature, reason, file, place).needing(need);
-            refusals.push(Refusal { locked, ..refusal });
+            let refusal = FeatureRefusal::new(&feature, reason, file, place).needing(need);
+            refusals.push(FeatureRefusal { locked, ..refusal });
             Ok(None)
         };
         let (origin, path) = match (in_repository(uses), uses.parse::<ActionReference>()) {

@@ -4,7 +4,7 @@
 use super::build::Builder;
 use super::input::PlanError;
 use super::types::PlanFinding;
-use crate::expr::Key;
+use crate::expr::DataKey;
 use crate::workflow::{CacheMode, Env, Job, JobWork, Permissions};
 
 impl Builder<'_> {
@@ -139,10 +139,10 @@ fn of_env(env: &Env) -> Option<CacheMode> {
     let Env::Map(entries) = env else {
         return None;
     };
-    let is_mode = |key: &Key| {
+    let is_mode = |key: &DataKey| {
         let name = match key {
-            Key::Text(name) => name.fixed(),
-            Key::Insert => None,
+            DataKey::Text(name) => name.fixed(),
+            DataKey::Insert => None,
         };
         name.is_some_and(|name| &*name.as_text() == "ACTIONS_CACHE_MODE")
     };

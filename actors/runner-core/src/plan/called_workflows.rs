@@ -6,7 +6,7 @@ use super::plan_state::{PlanState, conclusion_of};
 use super::types::PlannedJob;
 use super::workflow_inputs::typed;
 use crate::context::input_default;
-use crate::expr::{Context, Contexts, Object, Scope, Status, Value};
+use crate::expr::{ContextName, Contexts, ExprScope, ExprValue, Object, StatusFlags};
 use crate::job_outputs::{JobOutputs, OutputsError};
 use crate::limits::MAX_RUN_OUTPUTS_BYTES;
 use crate::state::Conclusion;
@@ -17,11 +17,11 @@ impl PlanState {
     pub(super) fn start_called_workflow(
         &mut self,
         workflow: usize,
-        with: &[(String, crate::expr::Template)],
+        with: &[(String, crate::expr::ExprTemplate)],
         secrets: &CallSecrets,
         contexts: &Contexts,
     ) -> Result<(), String> {
-        let scope = Scope::new(contexts);
+        let scope = ExprScope::new(contexts);
         let plan = self.plan.clone();
         let call = plan.workflows[workflow]
             .workflow
@@ -46,7 +46,7 @@ impl PlanState {
             inputs.set(&spec.name, typed(value, &spec.kind, &spec.name)?);
         }
         let secrets = match secrets {
-            CallSecrets::Inherit => contexts.get(Context::Secrets).clone(),
+            CallSecrets::Inherit => contexts.get(ContextName::Secrets).clone(),
             CallSecrets::Only(given) => {
                 let mut object = Object::default();
                 for (name, template) in given {
@@ -55,16 +55,16 @@ impl PlanState {
                     })?;
                     object.set(name, value);
                 }
-                Value::Object(Arc::new(object))
+                ExprValue::Object(Arc::new(object))
             }
         };
-        self.entered[workflow] = Some((Value::Object(Arc::new(inputs)), secrets));
+        self.entered[workflow] = Some((ExprValue::Object(Arc::new(inputs)), secrets));
         Ok(())
     }
 
     /// How a called workflow ended and what `jobs` is for its outputs, once every job of it has
     /// ended.
-    pub(super) fn ended_workflow(&self, workflow: usize) -> Option<(Conclusion, Value)> {
+    pub(super) fn ended_workflow(&self, workflow: usize) -> Option<(Conclusion, ExprValue)> {
         let mut all = Vec::new();
         let mut jobs = Object::default();
         for at in self.jobs_of(workflow) {
@@ -72,7 +72,7 @@ impl PlanState {
             all.push(conclusion);
             jobs.set(self.plan.jobs[at].id(), self.result_of(at, conclusion));
         }
-        Some((Conclusion::of_all(all), Value::Object(Arc::new(jobs))))
+        Some((Conclusion::of_all(all), ExprValue::Object(Arc::new(jobs))))
     }
 
     /// Hands the outputs of a called workflow to the job that calls it. Of a matrix the last one
@@ -81,18 +81,18 @@ impl PlanState {
         &mut self,
         caller: usize,
         workflow: usize,
-        jobs: Value,
+        jobs: ExprValue,
     ) -> Result<(), String> {
         let plan = self.plan.clone();
         let mut contexts = self.contexts_of(&plan.jobs[caller]);
         if let Some((inputs, _)) = &self.entered[workflow] {
-            contexts.set(Context::Inputs, inputs.clone());
+            contexts.set(ContextName::Inputs, inputs.clone());
         }
-        contexts.set(Context::Jobs, jobs);
+        contexts.set(ContextName::Jobs, jobs);
         let call = plan.workflows[workflow].workflow.on.workflow_call.as_ref();
         let mut outputs = JobOutputs::default();
         for (name, template) in call.iter().flat_map(|call| &call.outputs) {
-            let value = template.text(&Scope::new(&contexts));
+            let value = template.text(&ExprScope::new(&contexts));
             let value = value.map_err(|error| format!("the output {name}: {error}"))?;
             outputs
                 .take(name, value)
@@ -104,7 +104,7 @@ impl PlanState {
         }
         for (name, value) in outputs.into_pairs() {
             if !value.is_empty() || self.outputs[caller].get(&name).is_none() {
-                self.outputs[caller].set(&name, Value::text(value));
+                self.outputs[caller].set(&name, ExprValue::text(value));
             }
         }
         Ok(())
@@ -115,8 +115,8 @@ impl PlanState {
     pub fn contexts_of(&self, job: &PlannedJob) -> Contexts {
         let mut contexts = self.base.clone();
         if let Some((inputs, secrets)) = &self.entered[job.workflow] {
-            contexts.set(Context::Inputs, inputs.clone());
-            contexts.set(Context::Secrets, secrets.clone());
+            contexts.set(ContextName::Inputs, inputs.clone());
+            contexts.set(ContextName::Secrets, secrets.clone());
         }
         let mut needs = Object::default();
         for need in self.needed(job) {
@@ -124,20 +124,20 @@ impl PlanState {
                 needs.set(self.plan.jobs[need].id(), self.result_of(need, conclusion));
             }
         }
-        contexts.set(Context::Needs, Value::Object(Arc::new(needs)));
+        contexts.set(ContextName::Needs, ExprValue::Object(Arc::new(needs)));
         contexts.set_status(self.status_before(job));
         contexts
     }
 
     /// Over all jobs it needs, directly or not: one that failed or was skipped counts for the whole
     /// chain.
-    fn status_before(&self, job: &PlannedJob) -> Status {
+    fn status_before(&self, job: &PlannedJob) -> StatusFlags {
         if self.cancelled {
-            return Status::CANCELLED;
+            return StatusFlags::CANCELLED;
         }
         let mut seen = vec![false; self.jobs.len()];
         let mut left: Vec<usize> = self.needed(job).collect();
-        let mut status = Status::SUCCESS;
+        let mut status = StatusFlags::SUCCESS;
         while let Some(need) = left.pop() {
             if std::mem::replace(&mut seen[need], true) {
                 continue;

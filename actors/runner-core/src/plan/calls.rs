@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::expand::{concurrency, expand};
-use super::plan_state::{Action, CallState, CopyState, JobProgress, PlanState};
+use super::plan_state::{CallState, CopyState, JobProgress, PlanAction, PlanState};
 use super::types::{ConcurrencyGroup, Instances, JobInstance, PlannedWork};
-use crate::expr::{Context, Contexts, Object, Scope};
+use crate::expr::{ContextName, Contexts, ExprScope, Object};
 use crate::state::Conclusion;
 
 type BeginError = (Conclusion, String);
@@ -90,9 +90,9 @@ impl PlanState {
         let mut groups: Vec<ConcurrencyGroup> = instance.concurrency.iter().cloned().collect();
         if let Some(own) = &self.plan.workflows[workflow].workflow.concurrency {
             if let Some((inputs, _)) = &self.entered[workflow] {
-                contexts.set(Context::Inputs, inputs.clone());
+                contexts.set(ContextName::Inputs, inputs.clone());
             }
-            let group = concurrency(own, &Scope::new(&contexts));
+            let group = concurrency(own, &ExprScope::new(&contexts));
             groups.push(
                 group.map_err(|error| (Conclusion::Failure, format!("concurrency: {error}")))?,
             );
@@ -112,7 +112,7 @@ impl PlanState {
     }
 
     /// Lets calls begin and end; ends the others when one failed.
-    pub(super) fn run_calls(&mut self, job: usize, actions: &mut Vec<Action>) -> bool {
+    pub(super) fn run_calls(&mut self, job: usize, actions: &mut Vec<PlanAction>) -> bool {
         let plan = self.plan.clone();
         let PlannedWork::Call { workflows, .. } = &plan.jobs[job].work else {
             return false;
@@ -159,7 +159,7 @@ impl PlanState {
         instances: &[JobInstance],
         workflows: &[usize],
         copies: &mut [CallState],
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) {
         let is_open = |copy: &&CallState| matches!(copy, CallState::Running | CallState::Entering);
         let mut open = copies.iter().filter(is_open).count();
@@ -170,14 +170,14 @@ impl PlanState {
                 // Its jobs end by themselves, but for those that ask for it.
                 CallState::Entering if self.cancelled => {
                     *copy = CallState::Running;
-                    actions.push(Action::Leave { job, instance });
+                    actions.push(PlanAction::Leave { job, instance });
                 }
                 CallState::Waiting if open < most => {
                     open += 1;
                     *copy = CallState::Running;
                     if let Some(groups) = groups.filter(|_| !self.cancelled).cloned() {
                         *copy = CallState::Entering;
-                        actions.push(Action::Enter {
+                        actions.push(PlanAction::Enter {
                             job,
                             instance,
                             groups,
@@ -195,7 +195,7 @@ impl PlanState {
         job: usize,
         workflows: &[usize],
         copies: &mut [CallState],
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) {
         let has_failed = |copy: usize| {
             let mut jobs = self.jobs_of(workflows[copy]);
@@ -234,7 +234,7 @@ impl PlanState {
     }
 
     /// A newer one of a group of this copy shall run in its place: what it calls is ended.
-    pub fn cancel_call(&mut self, job: usize, instance: usize) -> Vec<Action> {
+    pub fn cancel_call(&mut self, job: usize, instance: usize) -> Vec<PlanAction> {
         let mut actions = Vec::new();
         let plan = self.plan.clone();
         if let JobProgress::Calling(instances, mut copies) = self.jobs[job].clone()
@@ -255,7 +255,7 @@ impl PlanState {
         copy: usize,
         workflow: usize,
         state: &mut CallState,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) {
         match state {
             CallState::Ended(_) => return,
@@ -269,7 +269,7 @@ impl PlanState {
         self.ended_early.insert(workflow);
     }
 
-    fn end_jobs(&mut self, workflow: usize, actions: &mut Vec<Action>) {
+    fn end_jobs(&mut self, workflow: usize, actions: &mut Vec<PlanAction>) {
         let plan = self.plan.clone();
         let jobs: Vec<usize> = self.jobs_of(workflow).collect();
         for job in jobs {
@@ -280,7 +280,7 @@ impl PlanState {
                 } => {
                     for (instance, copy) in copies.iter_mut().enumerate() {
                         if *copy == CopyState::Running {
-                            actions.push(Action::Cancel { job, instance });
+                            actions.push(PlanAction::Cancel { job, instance });
                         }
                         if !matches!(copy, CopyState::Ended(_) | CopyState::Refused) {
                             *copy = CopyState::Ended(Conclusion::Cancelled);
@@ -306,10 +306,10 @@ impl PlanState {
         job: usize,
         instance: usize,
         workflow: usize,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) {
         if self.groups.contains_key(&workflow) {
-            actions.push(Action::Leave { job, instance });
+            actions.push(PlanAction::Leave { job, instance });
         }
     }
 
@@ -325,6 +325,6 @@ impl PlanState {
 fn of_copy(contexts: &Contexts, instance: &JobInstance) -> Contexts {
     contexts
         .clone()
-        .with(Context::Matrix, instance.matrix.clone())
-        .with(Context::Strategy, instance.strategy())
+        .with(ContextName::Matrix, instance.matrix.clone())
+        .with(ContextName::Strategy, instance.strategy())
 }

@@ -2,14 +2,14 @@
 
 use super::input::PlanError;
 use super::workflow_inputs::typed;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::source_location::SourceLocation;
 use crate::workflow::{CallSecrets, Workflow};
 
 /// Whether the caller gives what the called workflow takes (page "Reuse workflows").
 pub(super) fn check_call(
     called: &Workflow,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
     secrets: &CallSecrets,
     file: &str,
     place: SourceLocation,

@@ -8,9 +8,9 @@ use super::types::{ActionLocation, DockerAction, Instances, StepKind};
 use super::used_actions::{ActionRefusal, StepUse, undeclared};
 use crate::container::dockerfile::base_images;
 use crate::container::{ImageReference, request};
-use crate::expr::{Context, Data, Scope, Template, Value};
+use crate::expr::{ContextName, Data, ExprScope, ExprTemplate, ExprValue};
 use crate::source_location::{Located, SourceLocation};
-use crate::workflow::{DockerImage, DockerRuns, Need, Refusal};
+use crate::workflow::{DockerImage, DockerRuns, FeatureRefusal, Need};
 
 /// Inputs of every step that is a container: what replaces its entry point and its arguments.
 const OVERRIDES: [&str; 2] = ["entrypoint", "args"];
@@ -65,7 +65,7 @@ impl StepPlanner<'_> {
         mut runs: DockerRuns,
         location: ActionLocation,
         directory: String,
-        inputs: Vec<(String, Option<Template>)>,
+        inputs: Vec<(String, Option<ExprTemplate>)>,
     ) -> StepKind {
         let input = self.input;
         let read = |file: &str| {
@@ -113,7 +113,7 @@ impl StepPlanner<'_> {
         runs: DockerRuns,
         location: Option<ActionLocation>,
         directory: String,
-        inputs: Vec<(String, Option<Template>)>,
+        inputs: Vec<(String, Option<ExprTemplate>)>,
         images: Vec<String>,
     ) -> StepKind {
         let feature = format!("uses: {}", used.uses);
@@ -143,11 +143,11 @@ pub fn is_override(input: &str) -> bool {
 }
 
 /// What is not known before a job starts.
-const PENDING: [Context; 4] = [
-    Context::Needs,
-    Context::Inputs,
-    Context::Secrets,
-    Context::Env,
+const PENDING: [ContextName; 4] = [
+    ContextName::Needs,
+    ContextName::Inputs,
+    ContextName::Secrets,
+    ContextName::Env,
 ];
 
 fn find(actions: &dyn crate::actions::ActionSource, name: &str) -> Result<(), (Need, String)> {
@@ -163,31 +163,41 @@ fn find(actions: &dyn crate::actions::ActionSource, name: &str) -> Result<(), (N
 impl Builder<'_> {
     /// Refuses a job whose containers cannot be had, as far as their images are known before its
     /// copies start.
-    pub(super) fn check_containers(&self, at: usize, file: &str, refusals: &mut Vec<Refusal>) {
+    pub(super) fn check_containers(
+        &self,
+        at: usize,
+        file: &str,
+        refusals: &mut Vec<FeatureRefusal>,
+    ) {
         let planned = &self.jobs[at];
-        let mut scopes = vec![Value::Null];
+        let mut scopes = vec![ExprValue::Null];
         let mut pending = PENDING.to_vec();
         // `check` knows none.
-        let vars = self.input.contexts.get(Context::Vars);
-        if !matches!(vars, Value::Object(known) if !known.is_empty()) {
-            pending.push(Context::Vars);
+        let vars = self.input.contexts.get(ContextName::Vars);
+        if !matches!(vars, ExprValue::Object(known) if !known.is_empty()) {
+            pending.push(ContextName::Vars);
         }
         match &planned.instances {
             Instances::Known(instances) => {
                 scopes = instances.iter().map(|copy| copy.matrix.clone()).collect();
             }
-            Instances::Later => pending.extend([Context::Matrix, Context::Strategy]),
+            Instances::Later => pending.extend([ContextName::Matrix, ContextName::Strategy]),
         }
         let mut refuse = |feature: &str, need: Need, reason: String, place: SourceLocation| {
-            let known = |refusal: &Refusal| refusal.feature == feature && refusal.reason == reason;
+            let known =
+                |refusal: &FeatureRefusal| refusal.feature == feature && refusal.reason == reason;
             if !refusals.iter().any(known) {
-                let refusal = Refusal::new(feature, &reason, file, place);
+                let refusal = FeatureRefusal::new(feature, &reason, file, place);
                 refusals.push(refusal.needing(need));
             }
         };
         for matrix in scopes {
-            let contexts = self.input.contexts.clone().with(Context::Matrix, matrix);
-            let scope = Scope::new(&contexts);
+            let contexts = self
+                .input
+                .contexts
+                .clone()
+                .with(ContextName::Matrix, matrix);
+            let scope = ExprScope::new(&contexts);
             let container = planned.job.container.iter();
             let container = container.map(|data| ("container".to_owned(), data.place, &data.value));
             let services = planned.job.services.iter();
@@ -216,7 +226,7 @@ fn named(services: &Located<Data>) -> Vec<(String, SourceLocation, &Data)> {
 }
 
 /// The image that a container names, where that can be said now.
-fn image_of(data: &Data, scope: &Scope<'_>, pending: &[Context]) -> Option<String> {
+fn image_of(data: &Data, scope: &ExprScope<'_>, pending: &[ContextName]) -> Option<String> {
     let image = match data {
         Data::Map(entries) => &entries.iter().find(|(key, _)| key == "image")?.1,
         Data::Scalar(_) => data,
@@ -226,9 +236,9 @@ fn image_of(data: &Data, scope: &Scope<'_>, pending: &[Context]) -> Option<Strin
         return None;
     }
     match image.value(scope).ok()? {
-        Value::Null | Value::List(_) => None,
-        Value::Object(object) => {
-            let value = Value::Object(object);
+        ExprValue::Null | ExprValue::List(_) => None,
+        ExprValue::Object(object) => {
+            let value = ExprValue::Object(object);
             let request = request::container(&value).ok()??;
             Some(request.image.familiar())
         }

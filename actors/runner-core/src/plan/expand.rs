@@ -2,7 +2,9 @@
 
 use super::matrix::{Combination, named_combinations};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
-use crate::expr::{Context, Contexts, Data, EvalError, Expr, Scope, Template, Value};
+use crate::expr::{
+    ContextName, Contexts, Data, EvalError, Expr, ExprScope, ExprTemplate, ExprValue,
+};
 use crate::truncation::truncate_name;
 use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
@@ -48,7 +50,7 @@ impl ExpandError {
 /// # Errors
 /// When its matrix or one of its settings has no usable value: the job fails with that reason.
 pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, ExpandError> {
-    let scope = Scope::new(contexts);
+    let scope = ExprScope::new(contexts);
     let matrix = job
         .strategy
         .as_ref()
@@ -57,7 +59,7 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
     let value = matrix.map(|matrix| matrix.value(&scope)).transpose();
     let all = match value.map_err(ExpandError::at_field("matrix"))? {
         // A strategy whose value has no matrix.
-        Some(Value::Null) if is_computed => vec![no_matrix()],
+        Some(ExprValue::Null) if is_computed => vec![no_matrix()],
         Some(value) => named_combinations(&value).map_err(ExpandError::Matrix)?,
         None => vec![no_matrix()],
     };
@@ -75,7 +77,7 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
 /// Of a job that has one copy.
 fn no_matrix() -> Combination {
     Combination {
-        values: Value::object::<&str, Value>([]),
+        values: ExprValue::object::<&str, ExprValue>([]),
         suffix: String::new(),
     }
 }
@@ -109,11 +111,11 @@ pub(super) fn made_of<'j>(job: &'j Job, visit: &mut dyn FnMut(&'j Expr)) {
 /// What is odd about a job's copies in every run, since nothing of what they are made of depends on
 /// the run: that it fails before it starts, or that all of its matrix is excluded.
 pub fn odd_copies(job: &Job) -> Option<String> {
-    const OF_THE_RUN: [Context; 4] = [
-        Context::Github,
-        Context::Needs,
-        Context::Inputs,
-        Context::Vars,
+    const OF_THE_RUN: [ContextName; 4] = [
+        ContextName::Github,
+        ContextName::Needs,
+        ContextName::Inputs,
+        ContextName::Vars,
     ];
     let strategy = job.strategy.as_ref();
     let matrix = strategy.and_then(|strategy| strategy.matrix.as_ref());
@@ -130,7 +132,7 @@ pub fn odd_copies(job: &Job) -> Option<String> {
     if let Err(error) = expand(job, &contexts) {
         return Some(format!("would fail: {error}"));
     }
-    let matrix = matrix?.value(&Scope::new(&contexts)).ok()?;
+    let matrix = matrix?.value(&ExprScope::new(&contexts)).ok()?;
     let all = named_combinations(&matrix).ok()?;
     all.is_empty().then(|| {
         "has one copy without a matrix: `exclude` leaves none of the combinations".to_owned()
@@ -145,9 +147,9 @@ fn instance(
     total: usize,
 ) -> Result<JobInstance, ExpandError> {
     let strategy = job.strategy.as_ref();
-    let outer = Scope::new(contexts);
+    let outer = ExprScope::new(contexts);
     let fail_fast = strategy.and_then(|strategy| strategy.fail_fast.as_ref());
-    let is_given = |text: &&Template| !matches!(text.value(&outer), Ok(Value::Null));
+    let is_given = |text: &&ExprTemplate| !matches!(text.value(&outer), Ok(ExprValue::Null));
     let fail_fast = flag(fail_fast.filter(is_given), true, "fail-fast", &outer)?;
     let max_parallel = match strategy.and_then(|strategy| strategy.max_parallel.as_ref()) {
         Some(template) => most_at_once(template, &outer)?,
@@ -169,9 +171,9 @@ fn instance(
     };
     let inner = contexts
         .clone()
-        .with(Context::Matrix, combination.values)
-        .with(Context::Strategy, instance.strategy());
-    let scope = Scope::new(&inner);
+        .with(ContextName::Matrix, combination.values)
+        .with(ContextName::Strategy, instance.strategy());
+    let scope = ExprScope::new(&inner);
     instance.name = name(job, &combination.suffix, &scope)?;
     if let JobWork::Steps { runs_on, .. } = &job.work {
         let value = runs_on
@@ -207,7 +209,7 @@ fn instance(
 /// The environment that a job names; nothing where its name comes to nothing.
 fn environment(
     named: &JobEnvironment,
-    scope: &Scope<'_>,
+    scope: &ExprScope<'_>,
 ) -> Result<Option<InstanceEnvironment>, ExpandError> {
     let name = named.name.text(scope);
     let name = name.map_err(ExpandError::at_field("environment"))?;
@@ -224,7 +226,7 @@ fn environment(
 
 /// The name as written with its values, else the id with the matrix's values behind it, cut where
 /// GitHub cuts it.
-fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandError> {
+fn name(job: &Job, suffix: &str, scope: &ExprScope<'_>) -> Result<String, ExpandError> {
     let stem = match &job.name {
         Some(name) if name.fixed().is_none() => {
             let name = name.text(scope).map_err(ExpandError::at_field("name"))?;
@@ -242,20 +244,20 @@ fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandErro
 }
 
 /// The `group` of a mapping.
-pub(super) fn group(value: &Value) -> Option<String> {
+pub(super) fn group(value: &ExprValue) -> Option<String> {
     let group = value.get("group")?.as_text();
     let group = group.trim();
     (!group.is_empty()).then(|| group.to_owned())
 }
 
 /// The labels a `runs-on` gives.
-pub(super) fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
+pub(super) fn labels(value: &ExprValue) -> Result<Vec<String>, ExpandError> {
     let mut labels: Vec<String> = match value {
-        Value::List(values) => values
+        ExprValue::List(values) => values
             .iter()
             .map(|value| value.as_text().to_string())
             .collect(),
-        Value::Object(_) => value
+        ExprValue::Object(_) => value
             .get("labels")
             .map(self::labels)
             .transpose()?
@@ -271,10 +273,10 @@ pub(super) fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
 }
 
 fn flag(
-    template: Option<&Template>,
+    template: Option<&ExprTemplate>,
     default: bool,
     what: &'static str,
-    scope: &Scope<'_>,
+    scope: &ExprScope<'_>,
 ) -> Result<bool, ExpandError> {
     let value = template
         .map(|template| template.bool(what, scope))
@@ -285,7 +287,10 @@ fn flag(
 }
 
 /// How many copies run at once: without its fraction, and no limit below 1, as on GitHub.
-fn most_at_once(template: &Template, scope: &Scope<'_>) -> Result<Option<usize>, ExpandError> {
+fn most_at_once(
+    template: &ExprTemplate,
+    scope: &ExprScope<'_>,
+) -> Result<Option<usize>, ExpandError> {
     let value = template
         .value(scope)
         .map_err(ExpandError::at_field("max-parallel"))?;
@@ -306,7 +311,7 @@ fn most_at_once(template: &Template, scope: &Scope<'_>) -> Result<Option<usize>,
 /// When an expression has no value.
 pub fn concurrency(
     concurrency: &Concurrency,
-    scope: &Scope<'_>,
+    scope: &ExprScope<'_>,
 ) -> Result<ConcurrencyGroup, EvalError> {
     let cancel = concurrency.cancel_in_progress.as_ref();
     let queue = concurrency.queue;

@@ -6,7 +6,7 @@ use super::foreseen_inputs::{Confidence, KnownInputs};
 use super::foreseen_machines::{ForeseenMachine, machines_named};
 use super::likely::decided;
 use super::types::{CalledWorkflow, Instances, JobInstance, Plan, PlannedJob, PlannedWork};
-use crate::expr::{Condition, Context, Contexts, Expr, Function};
+use crate::expr::{ContextName, Contexts, Expr, Function, IfCondition};
 use crate::workflow::{Job, JobWork, Workflow};
 
 /// A job, and what is known of its copies before the run.
@@ -101,7 +101,7 @@ fn foresee<'p>(
         awaits: None,
     };
     let is_call = matches!(job.job.work, JobWork::Call { .. });
-    let with_inputs = contexts.clone().with(Context::Inputs, inputs.values());
+    let with_inputs = contexts.clone().with(ContextName::Inputs, inputs.values());
     if let Instances::Known(copies) = &job.instances {
         foreseen.copies.clone_from(copies);
         foreseen.machines = machines(copies, true);
@@ -158,12 +158,12 @@ fn by_inputs(
 
 /// How sure an expression is that may name the job's own matrix.
 fn of_copies(expr: &Expr, inputs: &KnownInputs) -> Option<Confidence> {
-    inputs.sureness(expr, &[Context::Matrix, Context::Strategy])
+    inputs.sureness(expr, &[ContextName::Matrix, ContextName::Strategy])
 }
 
 /// Whether a condition does not hold whatever happens: by constants, those of the call included.
 fn is_left_out(
-    condition: Option<&Condition>,
+    condition: Option<&IfCondition>,
     inputs: &KnownInputs,
     with_inputs: &Contexts,
 ) -> bool {
@@ -171,7 +171,7 @@ fn is_left_out(
         let is_plain = !calls(expr, |it| it.is_status() || it == Function::HashFiles);
         is_plain && inputs.sureness(expr, &[]) == Some(Confidence::Sure)
     };
-    let condition = condition.map(Condition::expr);
+    let condition = condition.map(IfCondition::expr);
     // What is decided is what holds after success.
     let condition = condition.filter(|expr| !calls(expr, |it| it == Function::Success));
     let holds = condition.and_then(|expr| decided(expr, with_inputs, &is_known));
@@ -191,13 +191,13 @@ fn awaited(job: &PlannedJob, workflow: &Workflow) -> &'static str {
         made_of(&job.job, &mut |expr| refers |= expr.refers_to(context));
         refers
     };
-    if refers(Context::Needs) {
+    if refers(ContextName::Needs) {
         "once the jobs it needs have ended"
-    } else if refers(Context::Inputs) && workflow.on.workflow_call.is_some() {
+    } else if refers(ContextName::Inputs) && workflow.on.workflow_call.is_some() {
         "when its workflow is called"
-    } else if refers(Context::Inputs) {
+    } else if refers(ContextName::Inputs) {
         "when its workflow is started"
-    } else if refers(Context::Vars) {
+    } else if refers(ContextName::Vars) {
         "with the runner's variables"
     } else {
         "when it starts"

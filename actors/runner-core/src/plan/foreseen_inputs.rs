@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::types::{CalledWorkflow, Instances, PlannedJob, PlannedWork};
 use super::workflow_inputs::typed;
-use crate::expr::{Context, Contexts, Expr, Object, Scope, Template, Value};
+use crate::expr::{ContextName, Contexts, Expr, ExprScope, ExprTemplate, ExprValue, Object};
 use crate::workflow::{InputSpec, Workflow};
 
 /// How sure a value is.
@@ -20,7 +20,7 @@ pub(super) enum Confidence {
 /// Inputs with their values; those that are not known are absent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownInputs {
-    known: Vec<(String, Value, Confidence)>,
+    known: Vec<(String, ExprValue, Confidence)>,
     /// Whether it has others.
     has_more: bool,
 }
@@ -51,21 +51,21 @@ impl KnownInputs {
         outer: &Self,
         contexts: &Contexts,
     ) -> Self {
-        let mut contexts = contexts.clone().with(Context::Inputs, outer.values());
-        let mut own: &[Context] = &[];
+        let mut contexts = contexts.clone().with(ContextName::Inputs, outer.values());
+        let mut own: &[ContextName] = &[];
         if let Instances::Known(copies) = &caller.instances
             && let Some(copy) = copies.get(called.copy)
         {
-            contexts.set(Context::Matrix, copy.matrix.clone());
-            own = &[Context::Matrix];
+            contexts.set(ContextName::Matrix, copy.matrix.clone());
+            own = &[ContextName::Matrix];
         }
         let PlannedWork::Call { with, .. } = &caller.work else {
             return Self::default();
         };
-        let given_as = |template: &Template| {
+        let given_as = |template: &ExprTemplate| {
             let expressions = template.expressions().map(|expr| outer.sureness(expr, own));
             let sureness = expressions.min().unwrap_or(Some(Confidence::Sure))?;
-            let value = template.value(&Scope::new(&contexts)).ok()?;
+            let value = template.value(&ExprScope::new(&contexts)).ok()?;
             Some((value, sureness))
         };
         let mut inputs = Self::default();
@@ -99,27 +99,27 @@ impl KnownInputs {
     }
 
     /// The context `inputs`.
-    pub(super) fn values(&self) -> Value {
+    pub(super) fn values(&self) -> ExprValue {
         let mut object = Object::default();
         for (name, value, _) in &self.known {
             object.set(name, value.clone());
         }
-        Value::Object(Arc::new(object))
+        ExprValue::Object(Arc::new(object))
     }
 
     /// How sure the value of an expression is that refers to nothing but inputs, the event, and
     /// contexts that the caller has; `None` where it is not known.
-    pub(super) fn sureness(&self, expr: &Expr, others: &[Context]) -> Option<Confidence> {
+    pub(super) fn sureness(&self, expr: &Expr, others: &[ContextName]) -> Option<Confidence> {
         let mut sureness = Some(Confidence::Sure);
         expr.chains(&mut |chain| {
             let found = match chain.context {
-                Context::Inputs => match chain.name(0) {
+                ContextName::Inputs => match chain.name(0) {
                     Some(name) => self.find(name),
                     None if self.has_more => None,
                     None => self.known.iter().map(|(_, _, it)| *it).min(),
                 },
                 // Of the example, a push to `main`.
-                Context::Github => Some(Confidence::Likely),
+                ContextName::Github => Some(Confidence::Likely),
                 context => others.contains(&context).then_some(Confidence::Sure),
             };
             sureness = sureness.and_then(|before| Some(before.min(found?)));
@@ -133,20 +133,20 @@ impl KnownInputs {
         found.map(|(_, _, sureness)| *sureness)
     }
 
-    fn add(&mut self, name: &str, value: Value, sureness: Confidence) {
+    fn add(&mut self, name: &str, value: ExprValue, sureness: Confidence) {
         self.known.push((name.to_owned(), value, sureness));
     }
 
     /// What an input is that nobody gives.
-    fn default_of(&self, spec: &InputSpec, contexts: &Contexts) -> Option<(Value, Confidence)> {
+    fn default_of(&self, spec: &InputSpec, contexts: &Contexts) -> Option<(ExprValue, Confidence)> {
         let Some(template) = &spec.default else {
             let value = typed(None, &spec.kind, &spec.name).ok()?;
             return Some((value, Confidence::Sure));
         };
         let expressions = template.expressions().map(|expr| self.sureness(expr, &[]));
         let sureness = expressions.min().unwrap_or(Some(Confidence::Sure))?;
-        let contexts = contexts.clone().with(Context::Inputs, self.values());
-        let value = template.value(&Scope::new(&contexts)).ok()?;
+        let contexts = contexts.clone().with(ContextName::Inputs, self.values());
+        let value = template.value(&ExprScope::new(&contexts)).ok()?;
         let value = typed(Some(value), &spec.kind, &spec.name).ok()?;
         Some((value, sureness))
     }

@@ -4,7 +4,7 @@
 use super::expand::{group, labels};
 use super::foreseen_inputs::{Confidence, KnownInputs};
 use super::matrix::{combinations, includes};
-use crate::expr::{Chain, Context, Contexts, Data, Expr, Object, Scope, Value};
+use crate::expr::{Chain, ContextName, Contexts, Data, Expr, ExprScope, ExprValue, Object};
 use crate::workflow::{Job, JobWork};
 
 /// Stands for a value that is not known; no file has such a text.
@@ -43,17 +43,17 @@ struct ValueSources<'i> {
 /// A matrix with what is not known of it marked.
 #[derive(Default)]
 struct PartialMatrix {
-    combinations: Vec<Value>,
+    combinations: Vec<ExprValue>,
     rows: Vec<String>,
     /// What `include` adds is not known, or not all of it.
     includes_more: bool,
     /// Parts of what `exclude` names: what has them may be left out.
-    may_leave_out: Vec<Value>,
+    may_leave_out: Vec<ExprValue>,
 }
 
 impl<'i> ValueSources<'i> {
     fn new(inputs: &'i KnownInputs, contexts: &Contexts, least: Confidence) -> Self {
-        let contexts = contexts.clone().with(Context::Inputs, inputs.values());
+        let contexts = contexts.clone().with(ContextName::Inputs, inputs.values());
         Self {
             inputs,
             contexts,
@@ -68,11 +68,11 @@ impl<'i> ValueSources<'i> {
         let strategy = job.strategy.as_ref();
         let matrix = strategy.and_then(|strategy| strategy.matrix.as_ref());
         let mut of_matrix = false;
-        runs_on.expressions(&mut |expr| of_matrix |= expr.refers_to(Context::Matrix));
+        runs_on.expressions(&mut |expr| of_matrix |= expr.refers_to(ContextName::Matrix));
         let partial = match matrix.filter(|_| of_matrix) {
             Some(matrix) => self.partial(matrix),
             None => PartialMatrix {
-                combinations: vec![Value::object::<&str, Value>([])],
+                combinations: vec![ExprValue::object::<&str, ExprValue>([])],
                 ..PartialMatrix::default()
             },
         };
@@ -113,7 +113,7 @@ impl<'i> ValueSources<'i> {
     fn machine(
         &self,
         runs_on: &Data,
-        combination: &Value,
+        combination: &ExprValue,
         partial: &PartialMatrix,
     ) -> Option<ForeseenMachine> {
         let mut left_out = partial.may_leave_out.iter();
@@ -122,17 +122,18 @@ impl<'i> ValueSources<'i> {
         }
         let mut known = true;
         runs_on.expressions(&mut |expr| {
-            known &= self.is_known(expr, &[Context::Matrix]);
+            known &= self.is_known(expr, &[ContextName::Matrix]);
             expr.chains(&mut |chain| {
-                known &= chain.context != Context::Matrix || is_there(chain, combination, partial);
+                known &=
+                    chain.context != ContextName::Matrix || is_there(chain, combination, partial);
             });
         });
         if !known {
             return None;
         }
         let contexts = self.contexts.clone();
-        let contexts = contexts.with(Context::Matrix, combination.clone());
-        let value = runs_on.value(&Scope::new(&contexts)).ok()?;
+        let contexts = contexts.with(ContextName::Matrix, combination.clone());
+        let value = runs_on.value(&ExprScope::new(&contexts)).ok()?;
         let group = group(&value);
         Some(ForeseenMachine {
             labels: labels(&value)
@@ -143,14 +144,14 @@ impl<'i> ValueSources<'i> {
         })
     }
 
-    fn is_known(&self, expr: &Expr, others: &[Context]) -> bool {
+    fn is_known(&self, expr: &Expr, others: &[ContextName]) -> bool {
         let sureness = self.inputs.sureness(expr, others);
         sureness.is_some_and(|sureness| sureness >= self.least)
     }
 
     fn partial(&self, matrix: &Data) -> PartialMatrix {
         let mut partial = PartialMatrix::default();
-        let Value::Object(matrix) = self.value(matrix) else {
+        let ExprValue::Object(matrix) = self.value(matrix) else {
             return partial;
         };
         let mut known = Object::default();
@@ -158,17 +159,17 @@ impl<'i> ValueSources<'i> {
             if key.eq_ignore_ascii_case("include") {
                 let (kept, is_all) = objects(value);
                 partial.includes_more = !is_all;
-                known.set(key, Value::list(kept));
+                known.set(key, ExprValue::list(kept));
             } else if !key.eq_ignore_ascii_case("exclude") {
                 partial.rows.push(key.to_owned());
                 let value = match value {
-                    Value::List(_) => value.clone(),
-                    _ => Value::list(vec![value.clone()]),
+                    ExprValue::List(_) => value.clone(),
+                    _ => ExprValue::list(vec![value.clone()]),
                 };
                 known.set(key, value);
             }
         }
-        let exclude = matrix.get("exclude").cloned().unwrap_or(Value::Null);
+        let exclude = matrix.get("exclude").cloned().unwrap_or(ExprValue::Null);
         let (exclude, is_all) = objects(&exclude);
         if !is_all {
             // Nobody knows what is left.
@@ -182,36 +183,37 @@ impl<'i> ValueSources<'i> {
             }
         }
         if !excluded.is_empty() {
-            known.set("exclude", Value::list(excluded));
+            known.set("exclude", ExprValue::list(excluded));
         }
-        let matrix = Value::Object(std::sync::Arc::new(known));
+        let matrix = ExprValue::Object(std::sync::Arc::new(known));
         partial.combinations = combinations(&matrix).unwrap_or_default();
         partial
     }
 
     /// What an entry of `exclude` names that is known, where it names something that is not.
-    fn known_part(&self, entry: &Value, rows: &Object) -> Option<Value> {
-        let Value::Object(entry) = entry else {
+    fn known_part(&self, entry: &ExprValue, rows: &Object) -> Option<ExprValue> {
+        let ExprValue::Object(entry) = entry else {
             return None;
         };
-        let is_open =
-            |key: &str, value: &Value| has_unknown(value) || rows.get(key).is_none_or(has_unknown);
+        let is_open = |key: &str, value: &ExprValue| {
+            has_unknown(value) || rows.get(key).is_none_or(has_unknown)
+        };
         let mut pairs = entry.iter();
         pairs.any(|(key, value)| is_open(key, value)).then(|| {
             let known = entry.iter().filter(|(key, value)| !is_open(key, value));
-            Value::object(known.map(|(key, value)| (key, value.clone())))
+            ExprValue::object(known.map(|(key, value)| (key, value.clone())))
         })
     }
 
     /// A value with [`UNKNOWN`] in place of what is not known.
-    fn value(&self, data: &Data) -> Value {
-        let unknown = || Value::text(UNKNOWN);
+    fn value(&self, data: &Data) -> ExprValue {
+        let unknown = || ExprValue::text(UNKNOWN);
         match data {
             Data::Scalar(template) => {
                 let mut expressions = template.expressions();
                 match expressions.all(|expr| self.is_known(expr, &[])) {
                     true => template
-                        .value(&Scope::new(&self.contexts))
+                        .value(&ExprScope::new(&self.contexts))
                         .unwrap_or_else(|_| unknown()),
                     false => unknown(),
                 }
@@ -220,7 +222,7 @@ impl<'i> ValueSources<'i> {
                 let mut all = Vec::new();
                 for value in values {
                     match (value, self.value(value)) {
-                        (Data::Scalar(template), Value::List(more))
+                        (Data::Scalar(template), ExprValue::List(more))
                             if template.is_one_expression() =>
                         {
                             all.extend(more.iter().cloned());
@@ -228,14 +230,14 @@ impl<'i> ValueSources<'i> {
                         (_, value) => all.push(value),
                     }
                 }
-                Value::list(all)
+                ExprValue::list(all)
             }
             Data::Map(entries) => {
                 let mut object = Object::default();
                 for (key, value) in entries {
                     object.set(key, self.value(value));
                 }
-                Value::Object(std::sync::Arc::new(object))
+                ExprValue::Object(std::sync::Arc::new(object))
             }
             Data::Computed(_) => unknown(),
         }
@@ -243,12 +245,12 @@ impl<'i> ValueSources<'i> {
 }
 
 /// The objects of a list, and whether all of it is known to be such.
-fn objects(value: &Value) -> (Vec<Value>, bool) {
+fn objects(value: &ExprValue) -> (Vec<ExprValue>, bool) {
     match value {
-        Value::Null => (Vec::new(), true),
-        Value::List(values) => {
-            let is_object = |value: &&Value| matches!(value, Value::Object(_));
-            let kept: Vec<Value> = values.iter().filter(is_object).cloned().collect();
+        ExprValue::Null => (Vec::new(), true),
+        ExprValue::List(values) => {
+            let is_object = |value: &&ExprValue| matches!(value, ExprValue::Object(_));
+            let kept: Vec<ExprValue> = values.iter().filter(is_object).cloned().collect();
             let is_all = kept.len() == values.len();
             (kept, is_all)
         }
@@ -256,17 +258,17 @@ fn objects(value: &Value) -> (Vec<Value>, bool) {
     }
 }
 
-fn has_unknown(value: &Value) -> bool {
+fn has_unknown(value: &ExprValue) -> bool {
     match value {
-        Value::Text(text) => &**text == UNKNOWN,
-        Value::List(values) => values.iter().any(has_unknown),
-        Value::Object(object) => object.iter().any(|(_, value)| has_unknown(value)),
+        ExprValue::Text(text) => &**text == UNKNOWN,
+        ExprValue::List(values) => values.iter().any(has_unknown),
+        ExprValue::Object(object) => object.iter().any(|(_, value)| has_unknown(value)),
         _ => false,
     }
 }
 
 /// Whether what a chain names of the matrix is known.
-fn is_there(chain: &Chain<'_>, combination: &Value, partial: &PartialMatrix) -> bool {
+fn is_there(chain: &Chain<'_>, combination: &ExprValue, partial: &PartialMatrix) -> bool {
     let is_row = |name: &str| {
         partial
             .rows
@@ -278,7 +280,7 @@ fn is_there(chain: &Chain<'_>, combination: &Value, partial: &PartialMatrix) -> 
     }
     let mut value = combination;
     for name in &chain.names {
-        if matches!(value, Value::Text(text) if &**text == UNKNOWN) {
+        if matches!(value, ExprValue::Text(text) if &**text == UNKNOWN) {
             return false;
         }
         match name.and_then(|name| value.get(name)) {

@@ -10,7 +10,7 @@ use crate::expr::Contexts;
 use crate::source_location::SourceLocation;
 
 /// Gives the bytes of a file of the commit, by its path in the repository.
-pub type Files<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+pub type FileLookup<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// What a plan is made from.
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ pub struct PlanInput<'a> {
     /// The contexts github, vars and inputs (see [`crate::context`]).
     pub contexts: &'a Contexts,
     /// The files of the commit.
-    pub files: Files<'a>,
+    pub files: FileLookup<'a>,
     /// The actions of other repositories.
     pub actions: &'a dyn ActionSource,
 }

@@ -4,7 +4,7 @@
 use config_core::quoted;
 
 use super::types::PlanFinding;
-use crate::expr::{Chain, Context, Data, Expr, Template};
+use crate::expr::{Chain, ContextName, Data, Expr, ExprTemplate};
 use crate::source_location::SourceLocation;
 use crate::workflow::{Env, Job, JobWork, Step, StepWork};
 
@@ -54,9 +54,9 @@ impl KnownOutputs {
 
     fn why_missing(&self, chain: &Chain<'_>) -> Option<(String, String)> {
         let context = if self.of_needs {
-            Context::Needs
+            ContextName::Needs
         } else {
-            Context::Steps
+            ContextName::Steps
         };
         let is_output = chain.name(1)?.eq_ignore_ascii_case("outputs");
         if chain.context != context || !is_output {
@@ -117,7 +117,7 @@ fn of_step(step: &Step, visit: Visit<'_>) {
     }
 }
 
-fn templates<'t>(all: impl IntoIterator<Item = Option<&'t Template>>, visit: Visit<'_>) {
+fn templates<'t>(all: impl IntoIterator<Item = Option<&'t ExprTemplate>>, visit: Visit<'_>) {
     for template in all.into_iter().flatten() {
         template
             .expressions()

@@ -3,14 +3,16 @@
 
 use super::types::{Instances, JobInstance};
 use crate::context::runner;
-use crate::expr::{Condition, Context, Contexts, Expr, Function, Operator, Scope, Value};
+use crate::expr::{
+    BinaryOperator, ContextName, Contexts, Expr, ExprScope, ExprValue, Function, IfCondition,
+};
 use crate::hosted_label::is_other_system;
 
 /// What is known of the steps of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownValues {
     /// Of each copy here, where its copies are known.
-    matrices: Vec<Value>,
+    matrices: Vec<ExprValue>,
 }
 
 impl KnownValues {
@@ -34,16 +36,16 @@ impl KnownValues {
 
     /// Whether it holds in a copy that nothing has failed in before: surely, surely not in any, or
     /// nobody knows.
-    pub(crate) fn holds(&self, condition: Option<&Condition>) -> Option<bool> {
+    pub(crate) fn holds(&self, condition: Option<&IfCondition>) -> Option<bool> {
         let Some(condition) = condition else {
             return Some(true);
         };
-        let runner = Contexts::default().with(Context::Runner, runner("", false));
+        let runner = Contexts::default().with(ContextName::Runner, runner("", false));
         if self.matrices.is_empty() {
             return decided(condition.expr(), &runner, &|expr| is_known(expr, false));
         }
         let copies = self.matrices.iter().map(|matrix| {
-            let contexts = runner.clone().with(Context::Matrix, matrix.clone());
+            let contexts = runner.clone().with(ContextName::Matrix, matrix.clone());
             decided(condition.expr(), &contexts, &|expr| is_known(expr, true))
         });
         let copies: Vec<Option<bool>> = copies.collect();
@@ -65,19 +67,19 @@ pub(super) fn decided(
     let decide = |expr| decided(expr, contexts, is_known);
     match expr {
         Expr::Not(inner) => decide(inner).map(|holds| !holds),
-        Expr::Binary(Operator::And, left, right) => match (decide(left), decide(right)) {
+        Expr::Binary(BinaryOperator::And, left, right) => match (decide(left), decide(right)) {
             (Some(false), _) | (_, Some(false)) => Some(false),
             (Some(true), Some(true)) => Some(true),
             _ => None,
         },
-        Expr::Binary(Operator::Or, left, right) => match (decide(left), decide(right)) {
+        Expr::Binary(BinaryOperator::Or, left, right) => match (decide(left), decide(right)) {
             (Some(true), _) | (_, Some(true)) => Some(true),
             (Some(false), Some(false)) => Some(false),
             _ => None,
         },
         Expr::Call(Function::Always | Function::Success, _) => Some(true),
         _ if is_known(expr) => {
-            let value = expr.eval(&Scope::new(contexts)).ok()?;
+            let value = expr.eval(&ExprScope::new(contexts)).ok()?;
             Some(value.truthy())
         }
         _ => None,
@@ -88,8 +90,8 @@ pub(super) fn decided(
 fn is_known(expr: &Expr, has_matrix: bool) -> bool {
     let mut known = true;
     expr.walk(&mut |expr| match expr {
-        Expr::Context(Context::Runner) => {}
-        Expr::Context(Context::Matrix) => known &= has_matrix,
+        Expr::Context(ContextName::Runner) => {}
+        Expr::Context(ContextName::Matrix) => known &= has_matrix,
         Expr::Context(_) => known = false,
         Expr::Call(function, _) => {
             known &= !function.is_status() && *function != Function::HashFiles;
@@ -101,7 +103,7 @@ fn is_known(expr: &Expr, has_matrix: bool) -> bool {
         let is_os = chain
             .name(0)
             .is_some_and(|it| it.eq_ignore_ascii_case("os"));
-        known &= chain.context != Context::Runner || is_os;
+        known &= chain.context != ContextName::Runner || is_os;
     });
     known
 }
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn i17_conditions_are_decided_by_the_machine_and_the_matrix() {
-        let matrix = |os: &str| Value::object([("os", os)]);
+        let matrix = |os: &str| ExprValue::object([("os", os)]);
         let known = KnownValues {
             matrices: vec![matrix("ubuntu-latest"), matrix("ubuntu-22.04")],
         };
@@ -131,11 +133,11 @@ mod tests {
             ("env.A && startsWith(matrix.os, 'win')", Some(false)),
             ("hashFiles('a') != ''", None),
         ] {
-            let condition = Condition::parse(text, SourceLocation::default()).unwrap();
+            let condition = IfCondition::parse(text, SourceLocation::default()).unwrap();
             assert_eq!(known.holds(Some(&condition)), expected, "{text}");
         }
         assert_eq!(known.holds(None), Some(true));
-        let later = Condition::parse("matrix.os == 'x'", SourceLocation::default()).unwrap();
+        let later = IfCondition::parse("matrix.os == 'x'", SourceLocation::default()).unwrap();
         assert_eq!(KnownValues::default().holds(Some(&later)), None);
     }
 }

@@ -1,12 +1,12 @@
 //! A matrix to its combinations (page "Running variations of jobs in a workflow").
 
-use crate::expr::{Object, Value};
+use crate::expr::{ExprValue, Object};
 use crate::limits::MAX_MATRIX;
 
 /// A combination.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Combination {
-    pub(super) values: Value,
+    pub(super) values: ExprValue,
     /// ` (1, ubuntu-latest)`: what the name of its copy has of it. Values that `include` adds to a
     /// combination of the rows are not in it, as at GitHub.
     pub(super) suffix: String,
@@ -18,20 +18,20 @@ pub(super) struct Combination {
 ///
 /// # Errors
 /// When the value is no matrix, or there are too many.
-pub fn combinations(matrix: &Value) -> Result<Vec<Value>, String> {
+pub fn combinations(matrix: &ExprValue) -> Result<Vec<ExprValue>, String> {
     let named = named_combinations(matrix)?.into_iter();
     Ok(named.map(|combination| combination.values).collect())
 }
 
 /// The same, with what their copies are called.
-pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, String> {
-    let Value::Object(matrix) = matrix else {
+pub(super) fn named_combinations(matrix: &ExprValue) -> Result<Vec<Combination>, String> {
+    let ExprValue::Object(matrix) = matrix else {
         return Err(format!(
             "the matrix is {}, expected an object",
             kind(matrix)
         ));
     };
-    let rows: Vec<(&str, &Value)> = matrix
+    let rows: Vec<(&str, &ExprValue)> = matrix
         .iter()
         .filter(|(key, _)| !is_same_text(key, "include") && !is_same_text(key, "exclude"))
         .collect();
@@ -89,10 +89,10 @@ pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, Str
     Ok(all)
 }
 
-fn product(rows: &[(&str, &Value)]) -> Result<Vec<Object>, String> {
+fn product(rows: &[(&str, &ExprValue)]) -> Result<Vec<Object>, String> {
     let mut all = vec![Object::default()];
     for (key, values) in rows {
-        let Value::List(values) = values else {
+        let ExprValue::List(values) = values else {
             return Err(format!(
                 "{} of the matrix is {}, expected a list",
                 config_core::quoted(key),
@@ -119,10 +119,10 @@ fn product(rows: &[(&str, &Value)]) -> Result<Vec<Object>, String> {
     Ok(all)
 }
 
-fn objects(list: Option<&Value>, what: &str) -> Result<Vec<Object>, String> {
+fn objects(list: Option<&ExprValue>, what: &str) -> Result<Vec<Object>, String> {
     let values = match list {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::List(values)) => values,
+        None | Some(ExprValue::Null) => return Ok(Vec::new()),
+        Some(ExprValue::List(values)) => values,
         Some(other) => {
             return Err(format!(
                 "{what} of the matrix is {}, expected a list",
@@ -130,8 +130,8 @@ fn objects(list: Option<&Value>, what: &str) -> Result<Vec<Object>, String> {
             ));
         }
     };
-    let object = |value: &Value| match value {
-        Value::Object(object) => Ok((**object).clone()),
+    let object = |value: &ExprValue| match value {
+        ExprValue::Object(object) => Ok((**object).clone()),
         other => Err(format!(
             "{what} of the matrix holds {}, expected objects",
             kind(other)
@@ -141,7 +141,7 @@ fn objects(list: Option<&Value>, what: &str) -> Result<Vec<Object>, String> {
 }
 
 /// Every key that `exclude` names is one of the rows, as GitHub wants it.
-fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), String> {
+fn check_excluded(excluded: &[Object], rows: &[(&str, &ExprValue)]) -> Result<(), String> {
     for exclude in excluded {
         if exclude.is_empty() {
             return Err("exclude of the matrix holds an object without a key".to_owned());
@@ -157,7 +157,7 @@ fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), St
 }
 
 /// What `include` adds by itself: the keys of rows stand first.
-fn rows_first(include: &Object, rows: &[(&str, &Value)]) -> Object {
+fn rows_first(include: &Object, rows: &[(&str, &ExprValue)]) -> Object {
     let is_row = |key: &str| rows.iter().any(|(row, _)| is_same_text(row, key));
     let mut ordered = Object::default();
     for of_rows in [true, false] {
@@ -167,8 +167,8 @@ fn rows_first(include: &Object, rows: &[(&str, &Value)]) -> Object {
     ordered
 }
 
-fn value(object: &Object) -> Value {
-    Value::object(object.iter().map(|(key, value)| (key, value.clone())))
+fn value(object: &Object) -> ExprValue {
+    ExprValue::object(object.iter().map(|(key, value)| (key, value.clone())))
 }
 
 /// Whether every key of `exclude` has its value in the combination; of objects a part is enough.
@@ -181,10 +181,10 @@ fn matches(combination: &Object, exclude: &Object) -> bool {
 }
 
 /// Whether a value of a row is one that `exclude` or `include` names; of objects a part is enough.
-pub(crate) fn includes(value: &Value, wanted: &Value) -> bool {
+pub(crate) fn includes(value: &ExprValue, wanted: &ExprValue) -> bool {
     match (value, wanted) {
-        (Value::Object(object), Value::Object(wanted)) => matches(object, wanted),
-        (Value::List(values), Value::List(wanted)) => {
+        (ExprValue::Object(object), ExprValue::Object(wanted)) => matches(object, wanted),
+        (ExprValue::List(values), ExprValue::List(wanted)) => {
             values.len() == wanted.len()
                 && values
                     .iter()
@@ -209,10 +209,10 @@ fn suffix(combination: &Object) -> String {
     }
 }
 
-fn collect(value: &Value, texts: &mut Vec<String>) {
+fn collect(value: &ExprValue, texts: &mut Vec<String>) {
     match value {
-        Value::Object(object) => object.iter().for_each(|(_, value)| collect(value, texts)),
-        Value::List(values) => values.iter().for_each(|value| collect(value, texts)),
+        ExprValue::Object(object) => object.iter().for_each(|(_, value)| collect(value, texts)),
+        ExprValue::List(values) => values.iter().for_each(|value| collect(value, texts)),
         primitive => texts.push(primitive.as_text().to_string()),
     }
 }
@@ -221,14 +221,14 @@ fn is_same_text(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
 }
 
-fn kind(value: &Value) -> &'static str {
+fn kind(value: &ExprValue) -> &'static str {
     match value {
-        Value::Null => "empty",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::Text(_) => "a text",
-        Value::List(_) => "a list",
-        Value::Object(_) => "an object",
+        ExprValue::Null => "empty",
+        ExprValue::Bool(_) => "a boolean",
+        ExprValue::Number(_) => "a number",
+        ExprValue::Text(_) => "a text",
+        ExprValue::List(_) => "a list",
+        ExprValue::Object(_) => "an object",
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
             (r#"{"o": [{"a": 1, "b": ["c", ""]}]}"#, &[" (1, c)"]),
             (r#"{"include": [{"a": 1, "b": 2}]}"#, &[" (1, 2)"]),
         ] {
-            let value: Value = serde_json::from_str(matrix).expect("JSON");
+            let value: ExprValue = serde_json::from_str(matrix).expect("JSON");
             let all = named_combinations(&value).expect("combinations");
             let suffixes: Vec<&str> = all.iter().map(|it| it.suffix.as_str()).collect();
             assert_eq!(suffixes, expected, "{matrix}");

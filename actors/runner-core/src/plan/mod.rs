@@ -40,7 +40,7 @@ pub use docker::is_override;
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, odd_copies};
 pub(crate) use foreseen::{ForeseenJob, foreseen};
 pub(crate) use foreseen_machines::ForeseenMachine;
-pub use input::{Files, PlanError, PlanInput};
+pub use input::{FileLookup, PlanError, PlanInput};
 pub(crate) use likely::KnownValues;
 pub use locked_uses::LockedUses;
 pub use matrix::combinations;
@@ -50,7 +50,7 @@ pub use native::{
 };
 pub(crate) use native::{native_outputs, required_inputs};
 pub use place::WorkflowPlace;
-pub use plan_state::{Action, PlanState};
+pub use plan_state::{PlanAction, PlanState};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, DeferredAction,

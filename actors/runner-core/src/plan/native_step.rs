@@ -5,7 +5,7 @@ use super::steps::StepPlanner;
 use super::types::{DeferredAction, StepKind};
 use super::used_actions::StepUse;
 use crate::actions::ActionReference;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 
 impl StepPlanner<'_> {
     pub(super) fn is_stored(&self, uses: &str) -> bool {
@@ -60,7 +60,7 @@ impl StepPlanner<'_> {
 }
 
 /// Whether a download of artifacts may be of one that is not named.
-fn may_be_alone(with: &[(String, Template)]) -> bool {
+fn may_be_alone(with: &[(String, ExprTemplate)]) -> bool {
     let mut inputs = with.iter();
     !inputs.any(|(name, _)| {
         let decides = ["name", "artifact-ids", "merge-multiple"];

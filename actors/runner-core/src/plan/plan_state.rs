@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::expand::expand;
 use super::job_variables::with_variables;
 use super::types::{ConcurrencyGroup, JobInstance, Plan, PlannedJob, PlannedWork};
-use crate::expr::{Condition, Context, Contexts, EvalError, Object, Scope, Value};
+use crate::expr::{ContextName, Contexts, EvalError, ExprScope, ExprValue, IfCondition, Object};
 use crate::state::Conclusion;
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum PlanAction {
     /// Start a copy of a job: give it a machine.
     Start {
         /// The job: index into [`Plan::jobs`].
@@ -108,7 +108,7 @@ pub struct PlanState {
     /// Bytes of the outputs that called workflows gave.
     pub(super) called_outputs: usize,
     /// Inputs and secrets of each workflow, once it was entered.
-    pub(super) entered: Vec<Option<(Value, Value)>>,
+    pub(super) entered: Vec<Option<(ExprValue, ExprValue)>>,
     /// The groups of each workflow that has any.
     pub(super) groups: HashMap<usize, Vec<ConcurrencyGroup>>,
     /// Workflows whose calls were ended before their time.
@@ -130,8 +130,8 @@ impl PlanState {
             .collect();
         let mut entered = vec![None; plan.workflows.len()];
         entered[0] = Some((
-            base.get(Context::Inputs).clone(),
-            base.get(Context::Secrets).clone(),
+            base.get(ContextName::Inputs).clone(),
+            base.get(ContextName::Secrets).clone(),
         ));
         Self {
             jobs: vec![JobProgress::Waiting; plan.jobs.len()],
@@ -163,19 +163,19 @@ impl PlanState {
 
     /// The run is to be ended: what has not started does not, and what runs is ended, but for jobs
     /// whose condition holds then (`always()`, `cancelled()`), as on GitHub.
-    pub fn cancel(&mut self) -> Vec<Action> {
+    pub fn cancel(&mut self) -> Vec<PlanAction> {
         self.cancelled = true;
         self.running(|job| !self.outlives_cancel(job))
     }
 
     /// Everything that runs is to be ended, whatever its condition says.
-    pub fn cancel_all(&mut self) -> Vec<Action> {
+    pub fn cancel_all(&mut self) -> Vec<PlanAction> {
         self.cancelled = true;
         self.running(|_| true)
     }
 
     /// The ends of the copies that run of these jobs.
-    fn running(&self, is_meant: impl Fn(&PlannedJob) -> bool) -> Vec<Action> {
+    fn running(&self, is_meant: impl Fn(&PlannedJob) -> bool) -> Vec<PlanAction> {
         let mut actions = Vec::new();
         for (job, progress) in self.jobs.iter().enumerate() {
             if let JobProgress::Running { copies, .. } = progress
@@ -183,7 +183,7 @@ impl PlanState {
             {
                 let copies = copies.iter().enumerate();
                 let running = copies.filter(|(_, copy)| **copy == CopyState::Running);
-                actions.extend(running.map(|(instance, _)| Action::Cancel { job, instance }));
+                actions.extend(running.map(|(instance, _)| PlanAction::Cancel { job, instance }));
             }
         }
         actions
@@ -205,12 +205,12 @@ impl PlanState {
     /// The value of a job's own condition.
     fn decide(&self, job: &PlannedJob, contexts: &Contexts) -> Result<bool, EvalError> {
         let condition = job.job.condition.as_ref();
-        if condition.is_some_and(|it| it.expr().refers_to(Context::Env)) {
+        if condition.is_some_and(|it| it.expr().refers_to(ContextName::Env)) {
             let of_workflow = &self.plan.workflows[job.workflow].workflow.env;
             let contexts = with_variables(contexts, [of_workflow, &job.job.env]);
-            return Condition::holds_or_success(condition, &Scope::new(&contexts));
+            return IfCondition::holds_or_success(condition, &ExprScope::new(&contexts));
         }
-        Condition::holds_or_success(condition, &Scope::new(contexts))
+        IfCondition::holds_or_success(condition, &ExprScope::new(contexts))
     }
 
     /// A copy of the job ended in an earlier attempt of the run and does not run again: should it
@@ -242,7 +242,7 @@ impl PlanState {
         for (name, value) in outputs {
             // Of a matrix the last one that says something counts.
             if !value.is_empty() || self.outputs[job].get(name).is_none() {
-                self.outputs[job].set(name, Value::text(value));
+                self.outputs[job].set(name, ExprValue::text(value));
             }
         }
     }
@@ -273,7 +273,7 @@ impl PlanState {
     }
 
     /// Everything that can be done now. Each action is given once.
-    pub fn advance(&mut self) -> Vec<Action> {
+    pub fn advance(&mut self) -> Vec<PlanAction> {
         let mut actions = Vec::new();
         loop {
             let before = actions.len();
@@ -299,18 +299,18 @@ impl PlanState {
         job: usize,
         conclusion: Conclusion,
         reason: impl Into<String>,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) {
         self.jobs[job] = JobProgress::Ended(conclusion);
         let reason = reason.into();
-        actions.push(Action::Ended {
+        actions.push(PlanAction::Ended {
             job,
             conclusion,
             reason,
         });
     }
 
-    fn try_start(&mut self, index: usize, actions: &mut Vec<Action>) -> bool {
+    fn try_start(&mut self, index: usize, actions: &mut Vec<PlanAction>) -> bool {
         let plan = self.plan.clone();
         let job = &plan.jobs[index];
         let verdict = match self.verdict(job) {
@@ -406,7 +406,7 @@ impl PlanState {
         job: usize,
         instances: &Arc<Vec<JobInstance>>,
         mut copies: Vec<CopyState>,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<PlanAction>,
     ) -> bool {
         let before = copies.clone();
         let first = &instances[0];
@@ -418,7 +418,7 @@ impl PlanState {
                     // Once: it is taken as ended from here, whatever it still says.
                     CopyState::Running => {
                         *copy = CopyState::Ended(Conclusion::Cancelled);
-                        actions.push(Action::Cancel { job, instance });
+                        actions.push(PlanAction::Cancel { job, instance });
                     }
                     CopyState::Ended(_) | CopyState::Refused => {}
                 }
@@ -439,7 +439,7 @@ impl PlanState {
             } else if running < most {
                 *copy = CopyState::Running;
                 running += 1;
-                actions.push(Action::Start { job, instance });
+                actions.push(PlanAction::Start { job, instance });
             }
         }
         let all: Option<Vec<Conclusion>> = copies
@@ -467,12 +467,12 @@ impl PlanState {
             .filter_map(|need| self.keys.get(need).copied())
     }
 
-    pub(super) fn result_of(&self, job: usize, conclusion: Conclusion) -> Value {
-        Value::object([
+    pub(super) fn result_of(&self, job: usize, conclusion: Conclusion) -> ExprValue {
+        ExprValue::object([
             ("result", conclusion.as_str().into()),
             (
                 "outputs",
-                Value::Object(Arc::new(self.outputs[job].clone())),
+                ExprValue::Object(Arc::new(self.outputs[job].clone())),
             ),
         ])
     }

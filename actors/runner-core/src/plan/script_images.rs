@@ -1,9 +1,9 @@
 //! The images that the scripts of a job name, so that its machine gets those that the runner has.
 
-use super::input::{Files, resolved};
+use super::input::{FileLookup, resolved};
 use super::types::{PlannedStep, StepKind};
 use crate::container::script::ImageNames;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 
 /// What builds an image as its inputs say.
 const BUILDS: &str = "docker/build-push-action@";
@@ -12,8 +12,8 @@ const BUILDS: &str = "docker/build-push-action@";
 /// folder that a script begins in where its step names none.
 pub(super) fn script_images(
     steps: &[PlannedStep],
-    usual: Option<&Template>,
-    files: Files<'_>,
+    usual: Option<&ExprTemplate>,
+    files: FileLookup<'_>,
 ) -> Vec<String> {
     let mut found = ImageNames::default();
     collect(steps, usual, files, &mut found);
@@ -22,8 +22,8 @@ pub(super) fn script_images(
 
 fn collect(
     steps: &[PlannedStep],
-    usual: Option<&Template>,
-    files: Files<'_>,
+    usual: Option<&ExprTemplate>,
+    files: FileLookup<'_>,
     found: &mut ImageNames,
 ) {
     for step in steps {
@@ -34,7 +34,7 @@ fn collect(
                 ..
             } => {
                 let folder = working_directory.as_ref().or(usual);
-                let folder = folder.and_then(Template::fixed);
+                let folder = folder.and_then(ExprTemplate::fixed);
                 let folder = folder.map(|folder| folder.as_text().to_string());
                 let folder = folder.unwrap_or_default();
                 let read = |path: &str| files(&resolve_path(&folder, path)?);

@@ -8,11 +8,11 @@ use super::likely::KnownValues;
 use super::locked_uses::LockedUses;
 use super::native::{NativeAction, PlannedSetup, action_name};
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
-use crate::expr::{Context, Expr, Template, Value};
+use crate::expr::{ContextName, Expr, ExprTemplate, ExprValue};
 use crate::limits::MAX_STEPS;
 use crate::shell;
 use crate::source_location::{Located, SourceLocation};
-use crate::workflow::{Dialect, Env, Need, Refusal, Step, StepWork, WaitFor};
+use crate::workflow::{Dialect, Env, FeatureRefusal, Need, Step, StepWork, WaitFor};
 
 /// Plans the steps of one job.
 pub(super) struct StepPlanner<'a> {
@@ -21,7 +21,7 @@ pub(super) struct StepPlanner<'a> {
     pub(super) file: String,
     /// Whose grammar the workflow has.
     pub(super) dialect: Dialect,
-    pub(super) refusals: &'a mut Vec<Refusal>,
+    pub(super) refusals: &'a mut Vec<FeatureRefusal>,
     pub(super) count: usize,
     pub(super) depth: usize,
     /// The action whose steps are planned, when it is of another repository.
@@ -56,7 +56,7 @@ impl<'a> StepPlanner<'a> {
         input: PlanInput<'a>,
         budget: &'a Cell<usize>,
         file: &str,
-        refusals: &'a mut Vec<Refusal>,
+        refusals: &'a mut Vec<FeatureRefusal>,
     ) -> Self {
         Self {
             input,
@@ -102,7 +102,7 @@ impl<'a> StepPlanner<'a> {
         place: SourceLocation,
     ) {
         self.refusals
-            .push(Refusal::new(feature, reason, &self.file, place).needing(need));
+            .push(FeatureRefusal::new(feature, reason, &self.file, place).needing(need));
     }
 
     /// `before` are the steps that stand before it.
@@ -182,7 +182,7 @@ impl<'a> StepPlanner<'a> {
         })
     }
 
-    fn check_shell(&mut self, shell: Option<&Template>) {
+    fn check_shell(&mut self, shell: Option<&ExprTemplate>) {
         let fixed = shell.and_then(|shell| Some((shell.fixed()?, shell.place)));
         if let Some((value, place)) = fixed
             && let Err(error) = shell::check(&value.as_text(), self.dialect.is_forge())
@@ -272,18 +272,18 @@ fn changes_workspace(work: &StepKind) -> bool {
 
 /// A script that asks for the forge's token would get an empty one where there is none: its job is
 /// refused there.
-pub(super) fn check_token(template: &Template, file: &str, refusals: &mut Vec<Refusal>) {
+pub(super) fn check_token(template: &ExprTemplate, file: &str, refusals: &mut Vec<FeatureRefusal>) {
     let asks = asks_for_token(template);
     let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
     if asks && !known {
         let reason = "this runner gives jobs no token of the forge: it needs FORGE_TOKEN and the services of jobs (`exec`: `--secret GITHUB_TOKEN`)";
-        let refusal = Refusal::new(TOKEN, reason, file, template.place);
+        let refusal = FeatureRefusal::new(TOKEN, reason, file, template.place);
         refusals.push(refusal.needing(Need::ForgeToken));
     }
 }
 
 /// Whether a text holds the forge's token.
-pub(super) fn asks_for_token(template: &Template) -> bool {
+pub(super) fn asks_for_token(template: &ExprTemplate) -> bool {
     template.expressions().any(|expr| {
         let mut asks = false;
         expr.walk(&mut |expr| asks |= is_token(expr));
@@ -297,11 +297,11 @@ fn is_token(expr: &Expr) -> bool {
     let Expr::Index(of, by) = expr else {
         return false;
     };
-    let Expr::Literal(Value::Text(name)) = &**by else {
+    let Expr::Literal(ExprValue::Text(name)) = &**by else {
         return false;
     };
     match &**of {
-        Expr::Context(Context::Secrets) => [
+        Expr::Context(ContextName::Secrets) => [
             "GITHUB_TOKEN",
             "FORGEJO_TOKEN",
             "GITEA_TOKEN",
@@ -309,7 +309,7 @@ fn is_token(expr: &Expr) -> bool {
         ]
         .iter()
         .any(|token| name.eq_ignore_ascii_case(token)),
-        Expr::Context(Context::Github) => name.eq_ignore_ascii_case("token"),
+        Expr::Context(ContextName::Github) => name.eq_ignore_ascii_case("token"),
         _ => false,
     }
 }

@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::locked_uses::LockedUses;
 use crate::actions::{ActionReference, LockedAction};
 use crate::context::{OWN_DIRECTORY, WORKSPACE};
-use crate::expr::{Condition, Template, Value};
+use crate::expr::{ExprTemplate, ExprValue, IfCondition};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CacheMode, CallSecrets, ConcurrencyQueue, Dialect, DockerRuns, Env, Job, NodeRuns, Permissions,
-    Refusal, RunDefaults, Workflow,
+    CacheMode, CallSecrets, ConcurrencyQueue, Dialect, DockerRuns, Env, FeatureRefusal, Job,
+    NodeRuns, Permissions, RunDefaults, Workflow,
 };
 
 /// What a run will do.
@@ -74,11 +74,11 @@ pub struct PlannedJob {
     /// What it may do with caches.
     pub cache_mode: CacheMode,
     /// It asks for that token: what is said where a runner has none to give.
-    pub token: Option<Refusal>,
+    pub token: Option<FeatureRefusal>,
     /// The same of defaults of actions, which are empty there.
     pub token_defaults: Vec<String>,
     /// Why it is refused, if it is: it must not run, and counts as failed.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<FeatureRefusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.
     pub notes: Vec<String>,
     /// The releases of tools that its steps want, for those who ask before the run: the step itself
@@ -128,7 +128,7 @@ pub enum PlannedWork {
         #[serde(skip)]
         later: Option<Box<CallTemplate>>,
         /// The inputs it is given.
-        with: Vec<(String, Template)>,
+        with: Vec<(String, ExprTemplate)>,
         /// The secrets it is given.
         secrets: CallSecrets,
     },
@@ -159,7 +159,7 @@ pub struct JobInstance {
     /// Its name for people, unique among the job's copies: `build (1, ubuntu-latest)`.
     pub name: String,
     /// Its values: the context `matrix`.
-    pub matrix: Value,
+    pub matrix: ExprValue,
     /// Which one it is, from 0.
     pub index: usize,
     /// How many there are.
@@ -194,9 +194,10 @@ pub struct InstanceEnvironment {
 
 impl JobInstance {
     /// The context `strategy`.
-    pub fn strategy(&self) -> Value {
-        let count = |number: usize| Value::Number(u32::try_from(number).unwrap_or(u32::MAX).into());
-        Value::object([
+    pub fn strategy(&self) -> ExprValue {
+        let count =
+            |number: usize| ExprValue::Number(u32::try_from(number).unwrap_or(u32::MAX).into());
+        ExprValue::object([
             ("fail-fast", self.fail_fast.into()),
             ("job-index", count(self.index)),
             ("job-total", count(self.total)),
@@ -217,18 +218,18 @@ pub struct PlannedStep {
     /// (`github.action`).
     pub action_name: String,
     /// Its name as written.
-    pub name: Option<Template>,
+    pub name: Option<ExprTemplate>,
     /// Where it was written.
     pub place: SourceLocation,
     /// Whether it runs.
-    pub condition: Option<Condition>,
+    pub condition: Option<IfCondition>,
     /// Its environment.
     #[serde(skip)]
     pub env: Env,
     /// Whether the job goes on as if it had succeeded.
-    pub continue_on_error: Option<Template>,
+    pub continue_on_error: Option<ExprTemplate>,
     /// After how many minutes it is ended.
-    pub timeout_minutes: Option<Template>,
+    pub timeout_minutes: Option<ExprTemplate>,
     /// Whether those after it begin before it has ended.
     pub background: bool,
     /// What it does.
@@ -242,11 +243,11 @@ pub enum StepKind {
     /// A script.
     Run {
         /// The script.
-        script: Template,
+        script: ExprTemplate,
         /// The shell; none is the job's default, then the workflow's, then `bash -e`.
-        shell: Option<Template>,
+        shell: Option<ExprTemplate>,
         /// The directory; none is the job's default, then the workflow's, then the workspace.
-        working_directory: Option<Template>,
+        working_directory: Option<ExprTemplate>,
     },
     /// An action done by the runner itself.
     Native {
@@ -259,7 +260,7 @@ pub enum StepKind {
         #[serde(skip)]
         release: String,
         /// Its inputs as written.
-        with: Vec<(String, Template)>,
+        with: Vec<(String, ExprTemplate)>,
         /// The original of one that sets a tool up, for what the image of the machine has not.
         #[serde(skip)]
         original: Option<Box<DeferredAction>>,
@@ -312,11 +313,11 @@ pub struct Composite {
     /// Its directory in that repository.
     pub directory: String,
     /// Its inputs: what was given, else the default.
-    pub inputs: Vec<(String, Option<Template>)>,
+    pub inputs: Vec<(String, Option<ExprTemplate>)>,
     /// Its steps, with contexts `inputs` and `steps` of their own.
     pub steps: Vec<PlannedStep>,
     /// What it gives: evaluated over its own `steps`.
-    pub outputs: Vec<(String, Template)>,
+    pub outputs: Vec<(String, ExprTemplate)>,
 }
 
 /// An action that is planned when its step runs: one of the workspace that the commit does not
@@ -334,7 +335,7 @@ pub struct DeferredAction {
     pub place: SourceLocation,
     /// Its inputs as written.
     #[serde(skip)]
-    pub with: Vec<(String, Template)>,
+    pub with: Vec<(String, ExprTemplate)>,
     /// How many actions are around it.
     pub depth: usize,
     /// What the lock file of the workflow says of what it uses.
@@ -362,7 +363,7 @@ pub struct NodeAction {
     /// What it runs.
     pub runs: NodeRuns,
     /// Its inputs: what was given, else the default; then what was given and is not declared.
-    pub inputs: Vec<(String, Option<Template>)>,
+    pub inputs: Vec<(String, Option<ExprTemplate>)>,
 }
 
 /// A container that is a step: `docker://image`, or an action that runs in one.
@@ -379,7 +380,7 @@ pub struct DockerAction {
     /// What it runs.
     pub runs: DockerRuns,
     /// Its inputs: what was given, else the default; then what was given and is not declared.
-    pub inputs: Vec<(String, Option<Template>)>,
+    pub inputs: Vec<(String, Option<ExprTemplate>)>,
     /// The images that must be there: its own, or those that its Dockerfile builds on.
     pub images: Vec<String>,
 }
@@ -452,7 +453,7 @@ impl ActionLocation {
 pub fn run_defaults<'a>(
     job: &'a RunDefaults,
     workflow: &'a RunDefaults,
-) -> (Option<&'a Template>, Option<&'a Template>) {
+) -> (Option<&'a ExprTemplate>, Option<&'a ExprTemplate>) {
     (
         job.shell.as_ref().or(workflow.shell.as_ref()),
         job.working_directory

@@ -12,7 +12,7 @@ use super::types::{
     StoredLocation,
 };
 use crate::actions::ActionReference;
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
@@ -25,7 +25,7 @@ pub(super) struct StepUse<'a> {
     /// As written.
     pub(super) uses: &'a str,
     pub(super) place: SourceLocation,
-    pub(super) with: &'a [(String, Template)],
+    pub(super) with: &'a [(String, ExprTemplate)],
 }
 
 /// Why an action cannot be used: the job is refused.
@@ -59,7 +59,7 @@ impl StepPlanner<'_> {
         &mut self,
         uses: &str,
         place: SourceLocation,
-        with: &[(String, Template)],
+        with: &[(String, ExprTemplate)],
     ) -> Result<StepKind, PlanError> {
         let used = StepUse { uses, place, with };
         if uses.contains("${{") {
@@ -462,7 +462,7 @@ fn list_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 /// The declared inputs: what was given, else the default.
-fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<Template>)> {
+fn inputs(action: &Action, with: &[(String, ExprTemplate)]) -> Vec<(String, Option<ExprTemplate>)> {
     let inputs = action.inputs.iter().map(|input| {
         let value = find_input(with, &input.name).or(input.default.as_ref());
         (input.name.clone(), value.cloned())
@@ -473,8 +473,8 @@ fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<T
 /// What was given and is not declared: a program gets it all the same.
 pub(super) fn undeclared<'a>(
     declared: &'a [crate::workflow::InputSpec],
-    with: &'a [(String, Template)],
-) -> impl Iterator<Item = (String, Option<Template>)> + 'a {
+    with: &'a [(String, ExprTemplate)],
+) -> impl Iterator<Item = (String, Option<ExprTemplate>)> + 'a {
     let unknown = with.iter().filter(|(name, _)| {
         let mut declared = declared.iter();
         !declared.any(|input| input.name.eq_ignore_ascii_case(name))
@@ -482,7 +482,7 @@ pub(super) fn undeclared<'a>(
     unknown.map(|(name, value)| (name.clone(), Some(value.clone())))
 }
 
-fn find_input<'a>(with: &'a [(String, Template)], name: &str) -> Option<&'a Template> {
+fn find_input<'a>(with: &'a [(String, ExprTemplate)], name: &str) -> Option<&'a ExprTemplate> {
     let mut with = with.iter();
     with.find(|(key, _)| key.eq_ignore_ascii_case(name))
         .map(|(_, value)| value)

@@ -1,11 +1,15 @@
 //! The value of an input of a workflow, of the kind it declares.
 
-use crate::expr::Value;
+use crate::expr::ExprValue;
 use crate::workflow::InputKind;
 
 /// The value of an input, of the kind it declares.
-pub(crate) fn typed(value: Option<Value>, kind: &InputKind, name: &str) -> Result<Value, String> {
-    let wrong = |value: &Value, wanted: &str| {
+pub(crate) fn typed(
+    value: Option<ExprValue>,
+    kind: &InputKind,
+    name: &str,
+) -> Result<ExprValue, String> {
+    let wrong = |value: &ExprValue, wanted: &str| {
         Err(format!(
             "the input {} is {}, expected {wanted}",
             config_core::quoted(name),
@@ -16,7 +20,7 @@ pub(crate) fn typed(value: Option<Value>, kind: &InputKind, name: &str) -> Resul
         (InputKind::Boolean, None) => false.into(),
         (InputKind::Number, None) => 0.0.into(),
         (_, None) => "".into(),
-        (InputKind::Boolean, Some(Value::Bool(value))) => value.into(),
+        (InputKind::Boolean, Some(ExprValue::Bool(value))) => value.into(),
         (InputKind::Boolean, Some(value)) => match &*value.as_text() {
             "true" => true.into(),
             "false" | "" => false.into(),
@@ -29,6 +33,6 @@ pub(crate) fn typed(value: Option<Value>, kind: &InputKind, name: &str) -> Resul
         {
             return wrong(&value, &options.join(", "));
         }
-        (_, Some(value)) => Value::Text(value.as_text()),
+        (_, Some(value)) => ExprValue::Text(value.as_text()),
     })
 }

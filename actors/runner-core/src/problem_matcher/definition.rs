@@ -29,12 +29,12 @@ pub struct ProblemMatcher {
     /// What files are named from, where no group says it.
     pub(super) from_path: Option<String>,
     /// At least one.
-    pub(super) patterns: Vec<Pattern>,
+    pub(super) patterns: Vec<LinePattern>,
 }
 
 /// One line of a problem.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct LinePattern {
     pub(super) regex: Regex,
     pub(super) groups: Groups,
     /// The last line may come again.
@@ -179,7 +179,7 @@ fn matcher(text: MatcherText) -> Result<ProblemMatcher, MatcherError> {
             }
             seen.push(name);
         }
-        patterns.push(Pattern {
+        patterns.push(LinePattern {
             regex,
             groups: given.groups,
             repeats: given.repeats,

@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 /// One condition of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VersionBound {
-    pub(super) sign: Comparison,
+    pub(super) sign: VersionOperator,
     /// As many parts as were written: `3.11` is every `3.11.x`.
     pub(super) parts: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum VersionOperator {
     Same,
     Compatible,
     Near,
@@ -44,8 +44,8 @@ pub(super) fn range(tool: &str, all: &str, whole: &str) -> Result<Vec<VersionBou
             })
         };
         return Ok(vec![
-            bound(Comparison::AtLeast, from)?,
-            bound(Comparison::AtMost, to)?,
+            bound(VersionOperator::AtLeast, from)?,
+            bound(VersionOperator::AtMost, to)?,
         ]);
     }
     if let Some(bounds) = feature_band(tool, all.trim()) {
@@ -62,7 +62,7 @@ pub(super) fn range(tool: &str, all: &str, whole: &str) -> Result<Vec<VersionBou
         }
         let sign = match (waiting.take(), sign) {
             (Some(_), Some(_)) => return Err(unusable()),
-            (waiting, sign) => waiting.or(sign).unwrap_or(Comparison::Same),
+            (waiting, sign) => waiting.or(sign).unwrap_or(VersionOperator::Same),
         };
         let parts = version(rest)?;
         bounds.push(VersionBound { sign, parts });
@@ -95,23 +95,23 @@ fn feature_band(tool: &str, text: &str) -> Option<Vec<VersionBound>> {
     next[2] += 100;
     let bound = |sign, parts| VersionBound { sign, parts };
     Some(vec![
-        bound(Comparison::AtLeast, parts),
-        bound(Comparison::Below, next),
+        bound(VersionOperator::AtLeast, parts),
+        bound(VersionOperator::Below, next),
     ])
 }
 
-fn sign_of(word: &str) -> (Option<Comparison>, &str) {
+fn sign_of(word: &str) -> (Option<VersionOperator>, &str) {
     let signs = [
         // Of Python, as its action reads them.
-        ("~=", Comparison::Near),
-        ("==", Comparison::Same),
-        (">=", Comparison::AtLeast),
-        ("<=", Comparison::AtMost),
-        (">", Comparison::Above),
-        ("<", Comparison::Below),
-        ("^", Comparison::Compatible),
-        ("~", Comparison::Near),
-        ("=", Comparison::Same),
+        ("~=", VersionOperator::Near),
+        ("==", VersionOperator::Same),
+        (">=", VersionOperator::AtLeast),
+        ("<=", VersionOperator::AtMost),
+        (">", VersionOperator::Above),
+        ("<", VersionOperator::Below),
+        ("^", VersionOperator::Compatible),
+        ("~", VersionOperator::Near),
+        ("=", VersionOperator::Same),
     ];
     signs
         .iter()
@@ -173,13 +173,13 @@ impl VersionBound {
             (0..count.min(self.parts.len())).all(|at| part(found, at) == self.parts[at])
         };
         match self.sign {
-            Comparison::Same => order == Ordering::Equal,
-            Comparison::AtLeast => order != Ordering::Less,
-            Comparison::Above => order == Ordering::Greater,
-            Comparison::AtMost => order != Ordering::Greater,
-            Comparison::Below => order == Ordering::Less,
-            Comparison::Near => order != Ordering::Less && same(2),
-            Comparison::Compatible => {
+            VersionOperator::Same => order == Ordering::Equal,
+            VersionOperator::AtLeast => order != Ordering::Less,
+            VersionOperator::Above => order == Ordering::Greater,
+            VersionOperator::AtMost => order != Ordering::Greater,
+            VersionOperator::Below => order == Ordering::Less,
+            VersionOperator::Near => order != Ordering::Less && same(2),
+            VersionOperator::Compatible => {
                 // The first part that is not zero may not change.
                 let first = self.parts.iter().position(|part| *part != 0);
                 let fixed = first.map_or(self.parts.len(), |at| at + 1);

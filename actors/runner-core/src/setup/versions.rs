@@ -1,7 +1,7 @@
 //! The version that a `setup-…` step wants: held against those in the image, or refused.
 
 use super::python_build::{PythonBuild, spelled};
-use super::version_bounds::{Comparison, VersionBound, range, version_in};
+use super::version_bounds::{VersionBound, VersionOperator, range, version_in};
 
 /// What a step wants of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,11 @@ impl VersionRequirement {
     #[must_use]
     pub fn is_narrow(&self) -> bool {
         let is_one = |bounds: &Vec<VersionBound>| {
-            let signs = [Comparison::Same, Comparison::Compatible, Comparison::Near];
+            let signs = [
+                VersionOperator::Same,
+                VersionOperator::Compatible,
+                VersionOperator::Near,
+            ];
             matches!(&bounds[..], [one] if signs.contains(&one.sign) && !one.parts.is_empty())
         };
         matches!(&self.either[..], [bounds] if is_one(bounds))
@@ -147,7 +151,7 @@ impl VersionRequirement {
 fn minor_bound(either: &[Vec<VersionBound>]) -> Option<VersionBound> {
     let [bounds] = either else { return None };
     let [bound] = &bounds[..] else { return None };
-    (bound.sign == Comparison::Same && bound.parts.len() == 2).then(|| bound.clone())
+    (bound.sign == VersionOperator::Same && bound.parts.len() == 2).then(|| bound.clone())
 }
 
 /// Releases of Node with long-term support, by the names that `lts/…` has for them.
@@ -214,7 +218,7 @@ fn named(tool: &str, text: &str) -> Option<VersionRequirement> {
             let known = NODE_RELEASES.iter().find(|(known, _)| *known == name);
             let (_, major) = known?;
             let only = VersionBound {
-                sign: Comparison::Same,
+                sign: VersionOperator::Same,
                 parts: vec![*major],
             };
             VersionRequirement {

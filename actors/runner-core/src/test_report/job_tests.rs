@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::limits::{MAX_FAILURES, MAX_NOTES, MAX_TESTS, ReportError};
-use super::location::SourceFiles;
+use super::location::CommitFiles;
 use super::settings::TestSettings;
 use super::text::head;
 use super::types::{ReportFormat, TestCase, TestCounts, TestReport};
@@ -130,7 +130,7 @@ impl JobReports {
     #[must_use]
     pub fn finish(
         self,
-        files: &SourceFiles,
+        files: &CommitFiles,
         quarantine: (&TestSettings, &str, Date),
         mask: &dyn Fn(&str) -> String,
     ) -> JobTests {

@@ -10,12 +10,12 @@ const MAX_PLACES: usize = 100;
 
 /// The files of a commit, by name.
 #[derive(Debug, Default)]
-pub struct SourceFiles {
+pub struct CommitFiles {
     /// Paths from the workspace, by the last part of each.
     by_name: HashMap<String, Vec<String>>,
 }
 
-impl SourceFiles {
+impl CommitFiles {
     /// Of paths from the workspace, with `/` between.
     #[must_use]
     pub fn new(paths: impl IntoIterator<Item = String>) -> Self {
@@ -158,7 +158,7 @@ mod tests {
             "other/java/com/acme2/FooTest.java",
             "src/sum.test.js",
         ];
-        let files = SourceFiles::new(paths.map(str::to_owned));
+        let files = CommitFiles::new(paths.map(str::to_owned));
         let mut case = TestCase::new(suite, "t", TestOutcome::Failed);
         (case.file, case.line) = (file.map(str::to_owned), line);
         case.failure = Some(TestFailure {

@@ -29,7 +29,7 @@ pub use limits::{
     MAX_DEPTH, MAX_FAILURES, MAX_JOB_BYTES, MAX_NOTES, MAX_REPORT_BYTES, MAX_REPORTS, MAX_TESTS,
     REPORTS_VARIABLE, ReportError, SETTINGS_FILE,
 };
-pub use location::SourceFiles;
+pub use location::CommitFiles;
 pub use markdown::summary;
 pub use report_globs::{ReportFile, ReportGlobs};
 pub use settings::{QuarantinedTest, TestSettings};

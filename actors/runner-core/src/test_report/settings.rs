@@ -1,6 +1,6 @@
 //! `.orrery/tests.toml`: which reports a project has, and which of its tests are in quarantine.
 
-use config_core::{Diagnostics, Environment, Input, Item, ValueError};
+use config_core::{ConfigInput, ConfigItem, Diagnostics, Environment, ValueError};
 use jiff::civil::Date;
 
 use super::report_globs::matcher;
@@ -60,7 +60,7 @@ impl TestSettings {
         }
         // Variables of whose machine? There are none.
         let environment = Environment::default();
-        let decoded = Input::toml(name, text, &environment).decode(read)?;
+        let decoded = ConfigInput::toml(name, text, &environment).decode(read)?;
         Ok(decoded.value)
     }
 
@@ -79,11 +79,11 @@ impl TestSettings {
     }
 }
 
-fn read(item: &Item<'_>) -> Option<TestSettings> {
+fn read(item: &ConfigItem<'_>) -> Option<TestSettings> {
     item.fields("the file", KEYS, |fields| {
         let reports = fields.optional("reports", |item| item.list(report));
-        let find = fields.optional("find", Item::boolean);
-        let forgives = fields.optional("quarantine_forgives", Item::boolean);
+        let find = fields.optional("find", ConfigItem::boolean);
+        let forgives = fields.optional("quarantine_forgives", ConfigItem::boolean);
         let quarantine = fields.optional("quarantine", |item| {
             let entries = item.list(quarantined)?;
             if entries.len() > MAX_QUARANTINED {
@@ -102,7 +102,7 @@ fn read(item: &Item<'_>) -> Option<TestSettings> {
     })
 }
 
-fn report(item: &Item<'_>) -> Option<String> {
+fn report(item: &ConfigItem<'_>) -> Option<String> {
     item.parsed(|text| {
         let pattern = text.strip_prefix('!').unwrap_or(text);
         matcher(pattern)
@@ -111,7 +111,7 @@ fn report(item: &Item<'_>) -> Option<String> {
     })
 }
 
-fn quarantined(item: &Item<'_>) -> Option<QuarantinedTest> {
+fn quarantined(item: &ConfigItem<'_>) -> Option<QuarantinedTest> {
     item.fields("a test in quarantine", ENTRY_KEYS, |fields| {
         let test = fields.required("test", |item| {
             item.parsed(|text| {
@@ -124,8 +124,8 @@ fn quarantined(item: &Item<'_>) -> Option<QuarantinedTest> {
                 Ok(text.to_owned())
             })
         });
-        let job = fields.optional("job", Item::string);
-        let reason = fields.required("reason", Item::string);
+        let job = fields.optional("job", ConfigItem::string);
+        let reason = fields.required("reason", ConfigItem::string);
         let until = fields.required("until", |item| {
             item.parsed(|text| {
                 let wrong = "it is no day: write it as 2026-12-31";

@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::availability::{ACTION_CONDITION, ACTION_TEXT};
 use super::dialect::Dialect;
 use super::docker_runs::DockerRuns;
-use super::fields::Fields;
+use super::fields::MappingFields;
 use super::parse::{ParsedFile, read_file};
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::step::{StepHost, read_all};
 use super::trigger_types::{InputKind, InputSpec};
 use super::types::Step;
-use crate::expr::{Condition, Template};
-use crate::yaml::{Entry, Node};
+use crate::expr::{ExprTemplate, IfCondition};
+use crate::yaml::{YamlEntry, YamlNode};
 
 /// An action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct Action {
     /// deprecated.
     pub inputs: Vec<InputSpec>,
     /// What it gives.
-    pub outputs: Vec<(String, Template)>,
+    pub outputs: Vec<(String, ExprTemplate)>,
     /// The names of what it says that it gives, with or without a value here.
     pub declared_outputs: Vec<String>,
     /// What it does.
@@ -66,7 +66,7 @@ pub struct NodeStage {
     /// The file.
     pub script: String,
     /// Whether it runs; always without one.
-    pub condition: Option<Condition>,
+    pub condition: Option<IfCondition>,
 }
 
 /// Reads an `action.yml` by the grammar of the workflow that uses it.
@@ -110,15 +110,15 @@ enum ExtraKeys {
 impl ExtraKeys {
     fn fields<'n>(
         self,
-        reader: &Reader<'_>,
-        node: &'n Node,
+        reader: &WorkflowReader<'_>,
+        node: &'n YamlNode,
         what: &str,
         known: &[&str],
-    ) -> Option<Fields<'n>> {
+    ) -> Option<MappingFields<'n>> {
         match self {
             Self::Known => {
                 reader.entries(node, what)?;
-                let fields = Fields::from_node(node)?;
+                let fields = MappingFields::from_node(node)?;
                 for entry in fields.entries() {
                     if !known.contains(&entry.key.as_str()) {
                         let message = format!("unknown key {} in {what}", quoted(&entry.key));
@@ -134,13 +134,18 @@ impl ExtraKeys {
             }
             Self::Any => {
                 reader.entries(node, what)?;
-                Fields::from_node(node)
+                MappingFields::from_node(node)
             }
         }
     }
 }
 
-fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -> Option<Action> {
+fn action(
+    reader: &WorkflowReader<'_>,
+    file: &str,
+    root: &YamlNode,
+    strictness: ExtraKeys,
+) -> Option<Action> {
     let known = [
         "name",
         "author",
@@ -175,8 +180,8 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -
                 .collect(),
         )
     });
-    let declared = fields.get("outputs").and_then(Fields::from_node);
-    let declared = declared.iter().flat_map(Fields::entries);
+    let declared = fields.get("outputs").and_then(MappingFields::from_node);
+    let declared = declared.iter().flat_map(MappingFields::entries);
     Some(Action {
         declared_outputs: declared.map(|entry| entry.key.clone()).collect(),
         file: file.into(),
@@ -187,7 +192,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: ExtraKeys) -
     })
 }
 
-fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
+fn runs(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<ActionRuns> {
     // Each kind has keys of its own; those of kinds that are refused are not looked at.
     let entries = reader.entries(node, "runs")?;
     let get = |key: &str| {
@@ -226,7 +231,7 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
 }
 
 /// `main`, and what runs before and after the job's steps.
-fn node_runs(reader: &Reader<'_>, node: &Node, major: u32) -> Option<NodeRuns> {
+fn node_runs(reader: &WorkflowReader<'_>, node: &YamlNode, major: u32) -> Option<NodeRuns> {
     let known = [
         "using", "main", "pre", "pre-if", "post", "post-if", "args", "env",
     ];
@@ -251,7 +256,11 @@ fn node_runs(reader: &Reader<'_>, node: &Node, major: u32) -> Option<NodeRuns> {
     })
 }
 
-fn input(reader: &Reader<'_>, entry: &Entry, strictness: ExtraKeys) -> Option<InputSpec> {
+fn input(
+    reader: &WorkflowReader<'_>,
+    entry: &YamlEntry,
+    strictness: ExtraKeys,
+) -> Option<InputSpec> {
     let spec = |required, default, deprecated| InputSpec {
         name: entry.key.clone(),
         description: deprecated,
@@ -286,11 +295,11 @@ fn input(reader: &Reader<'_>, entry: &Entry, strictness: ExtraKeys) -> Option<In
 }
 
 fn output(
-    reader: &Reader<'_>,
-    entry: &Entry,
+    reader: &WorkflowReader<'_>,
+    entry: &YamlEntry,
     composite: bool,
     strictness: ExtraKeys,
-) -> Option<(String, Template)> {
+) -> Option<(String, ExprTemplate)> {
     if !composite && entry.value.is_null() {
         return None;
     }

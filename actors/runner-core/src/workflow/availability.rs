@@ -2,7 +2,7 @@
 //! availability").
 
 use super::dialect::Dialect;
-use crate::expr::Context::{self, *};
+use crate::expr::ContextName::{self, *};
 
 /// A place of a workflow at which expressions may stand.
 #[derive(Debug, Clone, Copy)]
@@ -10,14 +10,14 @@ pub(crate) struct Availability {
     /// As messages call it.
     pub(crate) name: &'static str,
     /// The contexts there are.
-    pub(crate) contexts: &'static [Context],
+    pub(crate) contexts: &'static [ContextName],
     /// Whether `success()` and its like can be called.
     pub(crate) status: bool,
     /// Whether `hashFiles` can be called.
     pub(crate) files: bool,
 }
 
-const fn availability(name: &'static str, contexts: &'static [Context]) -> Availability {
+const fn availability(name: &'static str, contexts: &'static [ContextName]) -> Availability {
     Availability {
         name,
         contexts,
@@ -26,19 +26,19 @@ const fn availability(name: &'static str, contexts: &'static [Context]) -> Avail
     }
 }
 
-const RUN: &[Context] = &[Github, Inputs, Vars];
-const NEEDED: &[Context] = &[Github, Needs, Vars, Inputs];
-const JOB: &[Context] = &[Github, Needs, Strategy, Matrix, Vars, Inputs];
-const JOB_ENV: &[Context] = &[Github, Needs, Strategy, Matrix, Vars, Secrets, Inputs];
-const STEP: &[Context] = &[
+const RUN: &[ContextName] = &[Github, Inputs, Vars];
+const NEEDED: &[ContextName] = &[Github, Needs, Vars, Inputs];
+const JOB: &[ContextName] = &[Github, Needs, Strategy, Matrix, Vars, Inputs];
+const JOB_ENV: &[ContextName] = &[Github, Needs, Strategy, Matrix, Vars, Secrets, Inputs];
+const STEP: &[ContextName] = &[
     Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Secrets, Steps, Inputs,
 ];
 /// At Gitea and Forgejo.
-const FORGE_JOB_IF: &[Context] = &[Github, Needs, Vars, Inputs, Env, Secrets];
-const STEP_IF: &[Context] = &[
+const FORGE_JOB_IF: &[ContextName] = &[Github, Needs, Vars, Inputs, Env, Secrets];
+const STEP_IF: &[ContextName] = &[
     Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs,
 ];
-const ACTION: &[Context] = &[
+const ACTION: &[ContextName] = &[
     Github, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs, Needs,
 ];
 

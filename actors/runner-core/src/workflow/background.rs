@@ -5,18 +5,18 @@ use std::collections::HashSet;
 
 use config_core::quoted;
 
-use super::fields::Fields;
-use super::reader::Reader;
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
 use super::types::{Env, Step, StepWork, WaitFor};
-use crate::expr::Value;
+use crate::expr::ExprValue;
 use crate::source_location::Located;
-use crate::yaml::{Node, NodeData};
+use crate::yaml::{NodeData, YamlNode};
 
 /// Keys of steps that work on steps in the background.
 const CONTROLS: [&str; 3] = ["wait", "wait-all", "cancel"];
 
 /// `background: true`; false is the default.
-pub(super) fn is_background(reader: &Reader<'_>, fields: Fields<'_>) -> bool {
+pub(super) fn is_background(reader: &WorkflowReader<'_>, fields: MappingFields<'_>) -> bool {
     let asked = fields.read(reader, "background", |node| {
         reader.boolean(node, "background")
     });
@@ -24,7 +24,10 @@ pub(super) fn is_background(reader: &Reader<'_>, fields: Fields<'_>) -> bool {
 }
 
 /// What a step does that waits for others or ends one; nothing where it is no such step.
-pub(super) fn control(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Option<StepWork>> {
+pub(super) fn control(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+) -> Option<Option<StepWork>> {
     let entry = CONTROLS.iter().find_map(|key| fields.entry(key))?;
     let others = [
         "run",
@@ -54,17 +57,17 @@ pub(super) fn control(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Option<
 }
 
 /// `wait-all` takes nothing, or `true`.
-fn wait_all(reader: &Reader<'_>, node: &Node) -> Option<StepWork> {
+fn wait_all(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<StepWork> {
     match &node.data {
         NodeData::Scalar {
-            value: Value::Null | Value::Bool(true),
+            value: ExprValue::Null | ExprValue::Bool(true),
             ..
         } => Some(StepWork::Wait(WaitFor::All)),
         _ => reader.wrong_kind(node, "wait-all", "nothing"),
     }
 }
 
-fn waited(reader: &Reader<'_>, node: &Node) -> Option<WaitFor> {
+fn waited(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<WaitFor> {
     let NodeData::List(nodes) = &node.data else {
         return Some(WaitFor::Steps(vec![id(reader, node, "wait")?]));
     };
@@ -76,7 +79,7 @@ fn waited(reader: &Reader<'_>, node: &Node) -> Option<WaitFor> {
     ids.collect::<Option<_>>().map(WaitFor::Steps)
 }
 
-fn id(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Located<String>> {
+fn id(reader: &WorkflowReader<'_>, node: &YamlNode, what: &str) -> Option<Located<String>> {
     let id = reader.plain(node, what)?;
     Some(Located::new(id, node.place))
 }
@@ -84,9 +87,9 @@ fn id(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Located<String>> {
 /// The steps of a `parallel`: in the background, and a wait for all of them. Nothing where the
 /// step is none.
 pub(super) fn group(
-    reader: &Reader<'_>,
-    node: &Node,
-    read: impl FnOnce(&Node) -> Option<Vec<Step>>,
+    reader: &WorkflowReader<'_>,
+    node: &YamlNode,
+    read: impl FnOnce(&YamlNode) -> Option<Vec<Step>>,
 ) -> Option<Option<Vec<Step>>> {
     let entry = node.entry("parallel")?;
     if reader
@@ -118,7 +121,7 @@ pub(super) fn group(
 }
 
 /// What a step of a group cannot be.
-fn check_member(reader: &Reader<'_>, node: &Node) {
+fn check_member(reader: &WorkflowReader<'_>, node: &YamlNode) {
     for key in CONTROLS.iter().chain(&["parallel", "background"]) {
         let Some(entry) = node.entry(key) else {
             continue;
@@ -134,7 +137,7 @@ fn check_member(reader: &Reader<'_>, node: &Node) {
 }
 
 /// Checks that `wait` and `cancel` name steps in the background that stand before them.
-pub(super) fn check_references(reader: &Reader<'_>, steps: &[Step]) {
+pub(super) fn check_references(reader: &WorkflowReader<'_>, steps: &[Step]) {
     let mut known = HashSet::new();
     for step in steps {
         let named = match &step.work {

@@ -3,16 +3,20 @@
 use config_core::quoted;
 
 use super::availability::Availability;
-use super::fields::Fields;
+use super::fields::MappingFields;
 use super::implicit_group::IMPLICIT_GROUP;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
-use crate::expr::{Key, Template};
+use crate::expr::{DataKey, ExprTemplate};
 use crate::lost_jobs::{RERUN_VARIABLE, parse_reruns};
-use crate::yaml::{Entry, Node, NodeData};
+use crate::yaml::{NodeData, YamlEntry, YamlNode};
 
 /// `env`: names and values, or one expression.
-pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availability) -> Env {
+pub(super) fn env(
+    reader: &WorkflowReader<'_>,
+    node: Option<&YamlNode>,
+    availability: Availability,
+) -> Env {
     let Some(node) = node.filter(|node| !node.is_null()) else {
         return Env::default();
     };
@@ -29,9 +33,9 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
             };
         }
         let entries = reader.entries(node, "env").unwrap_or_default();
-        let pair = |entry: &Entry| {
+        let pair = |entry: &YamlEntry| {
             let name = reader.key(entry, availability)?;
-            let is_fixed = matches!(&name, Key::Text(name) if name.fixed().is_some());
+            let is_fixed = matches!(&name, DataKey::Text(name) if name.fixed().is_some());
             if is_fixed && entry.key.contains('=') {
                 let message = format!("{} is no name of a variable", quoted(&entry.key));
                 reader.error_help(entry.key_place, message, "names hold no `=`");
@@ -48,9 +52,9 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
 }
 
 /// The variable that says how often a lost job runs again has a number that is one.
-fn check_reruns(reader: &Reader<'_>, name: &Key, value: &Template) {
-    let Key::Text(name) = name else { return };
-    let fixed = |template: &Template| template.fixed().map(|value| value.as_text());
+fn check_reruns(reader: &WorkflowReader<'_>, name: &DataKey, value: &ExprTemplate) {
+    let DataKey::Text(name) = name else { return };
+    let fixed = |template: &ExprTemplate| template.fixed().map(|value| value.as_text());
     if fixed(name).is_none_or(|name| &*name != RERUN_VARIABLE) {
         return;
     }
@@ -62,8 +66,8 @@ fn check_reruns(reader: &Reader<'_>, name: &Key, value: &Template) {
 
 /// `defaults`.
 pub(super) fn defaults(
-    reader: &Reader<'_>,
-    node: Option<&Node>,
+    reader: &WorkflowReader<'_>,
+    node: Option<&YamlNode>,
     availability: Availability,
 ) -> RunDefaults {
     let run = node.filter(|node| !node.is_null()).and_then(|node| {
@@ -86,8 +90,8 @@ pub(super) fn defaults(
 
 /// `concurrency`: a group, or a group, whether to end what runs, and how many wait.
 pub(super) fn concurrency(
-    reader: &Reader<'_>,
-    node: &Node,
+    reader: &WorkflowReader<'_>,
+    node: &YamlNode,
     availability: Availability,
 ) -> Option<Concurrency> {
     if !matches!(node.data, NodeData::Map(_)) {
@@ -110,7 +114,7 @@ pub(super) fn concurrency(
     };
     check_group(reader, &group);
     let cancel_in_progress = template("cancel-in-progress");
-    let cancels = cancel_in_progress.as_ref().and_then(Template::fixed);
+    let cancels = cancel_in_progress.as_ref().and_then(ExprTemplate::fixed);
     if queue == ConcurrencyQueue::Max && cancels.is_some_and(|value| value.truthy()) {
         let place = fields.entry("queue").map_or(node.place, |it| it.key_place);
         let help = "leave one of them out: either all wait, or a newer one ends what runs";
@@ -125,15 +129,19 @@ pub(super) fn concurrency(
 }
 
 /// Gitea and Forgejo take one without a name: the runs of the same workflow and branch.
-fn implicit_group(reader: &Reader<'_>, fields: Fields<'_>, node: &Node) -> Option<Template> {
+fn implicit_group(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+    node: &YamlNode,
+) -> Option<ExprTemplate> {
     if !reader.dialect.is_forge() || fields.get("group").is_some() {
         return None;
     }
-    Template::parse(IMPLICIT_GROUP, node.place).ok()
+    ExprTemplate::parse(IMPLICIT_GROUP, node.place).ok()
 }
 
 /// `queue: single`, the default, or `max`.
-fn queue(reader: &Reader<'_>, fields: Fields<'_>) -> ConcurrencyQueue {
+fn queue(reader: &WorkflowReader<'_>, fields: MappingFields<'_>) -> ConcurrencyQueue {
     let written = fields.read(reader, "queue", |node| {
         let mode = reader.plain(node, "queue")?;
         let known = match mode.as_str() {
@@ -151,7 +159,7 @@ fn queue(reader: &Reader<'_>, fields: Fields<'_>) -> ConcurrencyQueue {
 }
 
 /// A group has a name, of fewer than 400 characters.
-fn check_group(reader: &Reader<'_>, group: &Template) {
+fn check_group(reader: &WorkflowReader<'_>, group: &ExprTemplate) {
     let Some(name) = group.fixed().map(|name| name.as_text()) else {
         return;
     };

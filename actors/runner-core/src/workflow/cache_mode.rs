@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::reader::Reader;
-use crate::yaml::Node;
+use super::reader::WorkflowReader;
+use crate::yaml::YamlNode;
 
 /// What a job may do with caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -71,7 +71,7 @@ impl CacheMode {
 }
 
 /// Reads `cache-mode`.
-pub(super) fn cache_mode(reader: &Reader<'_>, node: &Node) -> Option<CacheMode> {
+pub(super) fn cache_mode(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<CacheMode> {
     let text = reader.plain(node, "cache-mode")?;
     let mode = CacheMode::ALL.into_iter().find(|mode| mode.name() == text);
     if mode.is_none() {

@@ -2,12 +2,12 @@
 
 use config_core::quoted;
 
-use super::reader::Reader;
-use crate::expr::{Template, Value};
+use super::reader::WorkflowReader;
+use crate::expr::{ExprTemplate, ExprValue};
 use crate::source_location::SourceLocation;
 
 /// Ids begin with a letter or `_` and hold letters, digits, `-` and `_`.
-pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: SourceLocation) {
+pub(super) fn check_id(reader: &WorkflowReader<'_>, what: &str, id: &str, place: SourceLocation) {
     let begins = id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let holds = id
         .chars()
@@ -26,7 +26,7 @@ pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: SourceL
 }
 
 /// The id of a job; Gitea and Forgejo take any that is not empty.
-pub(super) fn check_job_id(reader: &Reader<'_>, id: &str, place: SourceLocation) {
+pub(super) fn check_job_id(reader: &WorkflowReader<'_>, id: &str, place: SourceLocation) {
     let plain = |c: char| !c.is_control() && !"/\\".contains(c);
     let is_taken = !id.trim().is_empty() && id.len() <= 100 && id.chars().all(plain);
     if !reader.dialect.is_forge() || !is_taken {
@@ -42,10 +42,10 @@ pub(super) fn check_job_id(reader: &Reader<'_>, id: &str, place: SourceLocation)
 
 /// A template that, if it is fixed, is true or false.
 pub(super) fn checked_bool(
-    reader: &Reader<'_>,
-    template: Option<Template>,
+    reader: &WorkflowReader<'_>,
+    template: Option<ExprTemplate>,
     what: &str,
-) -> Option<Template> {
+) -> Option<ExprTemplate> {
     let template = template?;
     if template
         .fixed()
@@ -64,12 +64,12 @@ pub(super) fn checked_bool(
 
 /// The same of a step, where 0 stands for no limit, as on GitHub.
 pub(super) fn checked_step_minutes(
-    reader: &Reader<'_>,
-    template: Option<Template>,
-) -> Option<Template> {
-    let is_zero = |template: &Template| {
+    reader: &WorkflowReader<'_>,
+    template: Option<ExprTemplate>,
+) -> Option<ExprTemplate> {
+    let is_zero = |template: &ExprTemplate| {
         let value = template.fixed();
-        value.is_some_and(|value| matches!(value, Value::Number(_)) && value.number() == 0.0)
+        value.is_some_and(|value| matches!(value, ExprValue::Number(_)) && value.number() == 0.0)
     };
     match template {
         Some(template) if is_zero(&template) => Some(template),
@@ -79,11 +79,14 @@ pub(super) fn checked_step_minutes(
 
 /// A template that, if it is fixed, is a number above 0; in quotes it is a text, which GitHub does
 /// not take.
-pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
+pub(super) fn checked_minutes(
+    reader: &WorkflowReader<'_>,
+    template: Option<ExprTemplate>,
+) -> Option<ExprTemplate> {
     let template = template?;
     if template.fixed().is_some_and(|value| {
         let number = value.number();
-        let is_number = matches!(value, Value::Number(_)) || reader.dialect.is_forge();
+        let is_number = matches!(value, ExprValue::Number(_)) || reader.dialect.is_forge();
         !is_number || number.is_nan() || number <= 0.0
     }) {
         let message = format!(
@@ -96,12 +99,15 @@ pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -
 }
 
 /// A template that, if it is fixed, is a number.
-pub(super) fn checked_count(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
+pub(super) fn checked_count(
+    reader: &WorkflowReader<'_>,
+    template: Option<ExprTemplate>,
+) -> Option<ExprTemplate> {
     let template = template?;
     let in_text = reader.dialect.is_forge();
-    let is_count = |value: &Value| match value {
-        Value::Number(number) => number.is_finite(),
-        Value::Text(_) => in_text && value.number().is_finite(),
+    let is_count = |value: &ExprValue| match value {
+        ExprValue::Number(number) => number.is_finite(),
+        ExprValue::Text(_) => in_text && value.number().is_finite(),
         _ => false,
     };
     if template.fixed().is_some_and(|value| !is_count(&value)) {
@@ -110,7 +116,7 @@ pub(super) fn checked_count(reader: &Reader<'_>, template: Option<Template>) -> 
             quoted(&template.source)
         );
         reader.error(template.place, message);
-    } else if let Some(Value::Number(number)) = template.fixed()
+    } else if let Some(ExprValue::Number(number)) = template.fixed()
         && (number < 1.0 || number.fract() != 0.0)
     {
         let message = format!("max-parallel is {}", quoted(&template.source));

@@ -1,6 +1,6 @@
 //! Commands in the output of scripts that GitHub has given up (page "Workflow commands").
 
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::types::Step;
 use super::types::StepWork;
 
@@ -29,7 +29,7 @@ const GIVEN_UP: [(&str, &str, &str); 4] = [
 ];
 
 /// Warns of each such command of a script, once.
-pub(super) fn check(reader: &Reader<'_>, step: &Step) {
+pub(super) fn check(reader: &WorkflowReader<'_>, step: &Step) {
     let StepWork::Run { script, .. } = &step.work else {
         return;
     };

@@ -6,7 +6,7 @@ use super::events;
 use super::trigger_types::InputKind;
 use super::types::Workflow;
 use crate::event_kind::EventKind;
-use crate::expr::{Chain, Context, Expr, Kind, KindLookup, Operator, Value};
+use crate::expr::{BinaryOperator, Chain, ContextName, Expr, ExprValue, KindLookup, ValueType};
 
 const RESULTS: &[&str] = &["success", "failure", "cancelled", "skipped"];
 const STATUSES: &[&str] = &["success", "failure", "cancelled"];
@@ -24,12 +24,12 @@ pub(super) struct Constant {
 /// Nothing where a comparison may come out either way.
 pub(super) fn constant(
     workflow: &Workflow,
-    (operator, left, right): (Operator, &Expr, &Expr),
+    (operator, left, right): (BinaryOperator, &Expr, &Expr),
     named: KindLookup<'_>,
 ) -> Option<Constant> {
     let always = match operator {
-        Operator::Equal => "never",
-        Operator::NotEqual => "always",
+        BinaryOperator::Equal => "never",
+        BinaryOperator::NotEqual => "always",
         _ => return None,
     };
     let (asked, literal) = match (left, right) {
@@ -39,13 +39,13 @@ pub(super) fn constant(
     };
     let unlike = || unlike_kind(asked.kind(named)?, literal);
     let (what, help) = unlike().or_else(|| unlike_values(workflow, &asked.chain()?, literal))?;
-    let holds = if operator == Operator::Equal {
+    let holds = if operator == BinaryOperator::Equal {
         "never equal to"
     } else {
         "always other than"
     };
     let literal = match literal {
-        Value::Text(text) => quoted(text),
+        ExprValue::Text(text) => quoted(text),
         other => format!("`{}`", other.as_text()),
     };
     let message = format!("this comparison {always} holds: {what} is {holds} {literal}");
@@ -53,7 +53,7 @@ pub(super) fn constant(
 }
 
 /// Values of different kinds are compared as numbers (page "Evaluate expressions in workflows").
-fn unlike_kind(kind: Kind, literal: &Value) -> Option<(String, String)> {
+fn unlike_kind(kind: ValueType, literal: &ExprValue) -> Option<(String, String)> {
     let is_flag = |text: &str| {
         ["true", "false"]
             .iter()
@@ -61,7 +61,7 @@ fn unlike_kind(kind: Kind, literal: &Value) -> Option<(String, String)> {
     };
     let is_bit = |number: f64| number == 0.0 || number == 1.0;
     let (what, help) = match (kind, literal) {
-        (Kind::Bool, Value::Text(text)) if !is_bit(literal.number()) => {
+        (ValueType::Bool, ExprValue::Text(text)) if !is_bit(literal.number()) => {
             let help = if is_flag(text) {
                 format!(
                     "compare it with `{}`, without quotes",
@@ -72,14 +72,14 @@ fn unlike_kind(kind: Kind, literal: &Value) -> Option<(String, String)> {
             };
             ("a boolean", help)
         }
-        (Kind::Bool, Value::Number(number)) if !is_bit(*number) => {
+        (ValueType::Bool, ExprValue::Number(number)) if !is_bit(*number) => {
             ("a boolean", "it is true or false".to_owned())
         }
-        (Kind::Number, Value::Text(_)) if literal.number().is_nan() => {
+        (ValueType::Number, ExprValue::Text(_)) if literal.number().is_nan() => {
             ("a number", "compare it with a number".to_owned())
         }
         // What is empty is equal to false; what a text says is not.
-        (Kind::Text, Value::Bool(true)) => {
+        (ValueType::Text, ExprValue::Bool(true)) => {
             ("a text (but `1`)", "write `'true'`, with quotes".to_owned())
         }
         _ => return None,
@@ -91,9 +91,9 @@ fn unlike_kind(kind: Kind, literal: &Value) -> Option<(String, String)> {
 fn unlike_values(
     workflow: &Workflow,
     chain: &Chain<'_>,
-    literal: &Value,
+    literal: &ExprValue,
 ) -> Option<(String, String)> {
-    let Value::Text(text) = literal else {
+    let ExprValue::Text(text) = literal else {
         return None;
     };
     // What is not there is empty.
@@ -109,35 +109,35 @@ fn unlike_values(
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let what = format!("`{}`", written(chain));
     match (chain.context, names.as_slice()) {
-        (Context::Github, ["ref"]) if !text.to_ascii_lowercase().starts_with("refs/") => {
+        (ContextName::Github, ["ref"]) if !text.to_ascii_lowercase().starts_with("refs/") => {
             let help = format!(
                 "it is the whole `refs/heads/…`: compare `github.ref_name`, or with {}",
                 quoted(&format!("refs/heads/{text}"))
             );
             return Some((what, help));
         }
-        (Context::Github, ["repository"]) if text.matches('/').count() != 1 => {
+        (ContextName::Github, ["repository"]) if text.matches('/').count() != 1 => {
             return Some((what, "it is `owner/name`".to_owned()));
         }
         _ => {}
     }
     let known: Vec<&str> = match (chain.context, names.as_slice()) {
-        (Context::Job, ["status"]) => STATUSES.to_vec(),
-        (Context::Needs | Context::Jobs, [_, "result"])
-        | (Context::Steps, [_, "outcome" | "conclusion"]) => RESULTS.to_vec(),
-        (Context::Runner, ["os"]) => SYSTEMS.to_vec(),
-        (Context::Runner, ["arch"]) => ARCHITECTURES.to_vec(),
-        (Context::Runner, ["environment"]) => HOSTS.to_vec(),
-        (Context::Github, ["ref_type"]) => REF_TYPES.to_vec(),
-        (Context::Github, ["event_name"]) if text.eq_ignore_ascii_case("workflow_call") => {
+        (ContextName::Job, ["status"]) => STATUSES.to_vec(),
+        (ContextName::Needs | ContextName::Jobs, [_, "result"])
+        | (ContextName::Steps, [_, "outcome" | "conclusion"]) => RESULTS.to_vec(),
+        (ContextName::Runner, ["os"]) => SYSTEMS.to_vec(),
+        (ContextName::Runner, ["arch"]) => ARCHITECTURES.to_vec(),
+        (ContextName::Runner, ["environment"]) => HOSTS.to_vec(),
+        (ContextName::Github, ["ref_type"]) => REF_TYPES.to_vec(),
+        (ContextName::Github, ["event_name"]) if text.eq_ignore_ascii_case("workflow_call") => {
             let help = "a called workflow has the event of its caller";
             return Some((what, help.to_owned()));
         }
-        (Context::Github, ["event_name"]) => {
+        (ContextName::Github, ["event_name"]) => {
             let kinds = EventKind::ALL.map(EventKind::as_str);
             kinds.into_iter().chain(events::names()).collect()
         }
-        (Context::Inputs, [name]) => choices(workflow, name)?,
+        (ContextName::Inputs, [name]) => choices(workflow, name)?,
         _ => return None,
     };
     if known.iter().any(|known| known.eq_ignore_ascii_case(text)) {

@@ -1,13 +1,13 @@
 //! `container` and `services` of a job, as they are written: values with expressions.
 
 use super::availability::{CONTAINER, CONTAINER_VALUES};
-use super::fields::Fields;
-use super::reader::Reader;
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
 use crate::container::request::{COMMAND_KEY, CONTAINER_KEYS, SERVICE_KEYS};
 use crate::container::{options, ports};
-use crate::expr::{Data, Template};
+use crate::expr::{Data, ExprTemplate};
 use crate::source_location::{Located, SourceLocation};
-use crate::yaml::{Node, NodeData};
+use crate::yaml::{NodeData, YamlNode};
 
 /// The container of a job, as messages call it.
 const JOB: &str = "a container";
@@ -17,7 +17,10 @@ const NO_IMAGE: &str = "it has the container of its label (`machines.<label>.con
      then its volumes and options do nothing";
 
 /// An image, or a mapping with one.
-pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<Data>> {
+pub(super) fn container(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+) -> Option<Located<Data>> {
     fields.read(reader, "container", |node| {
         check(reader, node, JOB, &CONTAINER_KEYS);
         let data = data(reader, node, "container")?;
@@ -26,7 +29,10 @@ pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locat
 }
 
 /// Containers by name, or an expression that gives them.
-pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<Data>> {
+pub(super) fn services(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+) -> Option<Located<Data>> {
     fields.read(reader, "services", |node| {
         if let NodeData::Map(entries) = &node.data {
             let keys = reader.with_own(
@@ -48,7 +54,7 @@ pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locate
 }
 
 /// The containers by their names.
-fn all(reader: &Reader<'_>, node: &Node) -> Option<Data> {
+fn all(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<Data> {
     match &node.data {
         NodeData::Map(entries) if entries.iter().all(|entry| !is_computed(&entry.key)) => {
             let each = entries.iter().map(|entry| {
@@ -62,7 +68,7 @@ fn all(reader: &Reader<'_>, node: &Node) -> Option<Data> {
 }
 
 /// A container; its variables and credentials know more than the rest of it.
-fn data(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Data> {
+fn data(reader: &WorkflowReader<'_>, node: &YamlNode, what: &str) -> Option<Data> {
     match &node.data {
         NodeData::Map(entries) if entries.iter().all(|entry| !is_computed(&entry.key)) => {
             let each = entries.iter().map(|entry| {
@@ -83,14 +89,14 @@ fn is_computed(key: &str) -> bool {
 }
 
 /// Where the key is: refusals name it.
-fn place(fields: Fields<'_>, key: &str, node: &Node) -> SourceLocation {
+fn place(fields: MappingFields<'_>, key: &str, node: &YamlNode) -> SourceLocation {
     fields
         .entry(key)
         .map_or(node.place, |entry| entry.key_place)
 }
 
 /// What can be wrong before expressions are evaluated.
-fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
+fn check(reader: &WorkflowReader<'_>, node: &YamlNode, what: &str, keys: &[&str]) {
     if !matches!(node.data, NodeData::Map(_)) {
         return;
     }
@@ -113,7 +119,7 @@ fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
         reader.error(node.place, wrong);
     }
     check_shapes(reader, fields);
-    let ports = fields.get("ports").map(Node::items).unwrap_or_default();
+    let ports = fields.get("ports").map(YamlNode::items).unwrap_or_default();
     for port in ports {
         if let Some(text) = fixed(port)
             && let Err(wrong) = ports::parse(&text)
@@ -124,14 +130,14 @@ fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
 }
 
 /// Lists that are none, mappings that are none: GitHub takes no such file.
-fn check_shapes(reader: &Reader<'_>, fields: Fields<'_>) {
+fn check_shapes(reader: &WorkflowReader<'_>, fields: MappingFields<'_>) {
     for key in ["ports", "volumes"] {
         let Some(node) = fields.get(key) else {
             continue;
         };
         let is_other = match &node.data {
             NodeData::List(items) => {
-                let other = |item: &&std::sync::Arc<Node>| {
+                let other = |item: &&std::sync::Arc<YamlNode>| {
                     !matches!(item.data, NodeData::Scalar { .. }) || item.is_null()
                 };
                 if let Some(item) = items.iter().find(other) {
@@ -173,7 +179,7 @@ fn check_shapes(reader: &Reader<'_>, fields: Fields<'_>) {
 }
 
 /// A service without an image, which a job's container may be.
-fn check_image(reader: &Reader<'_>, node: &Node) {
+fn check_image(reader: &WorkflowReader<'_>, node: &YamlNode) {
     let image = match &node.data {
         NodeData::Map(_) => node.entry("image").map(|entry| &*entry.value),
         _ => Some(node),
@@ -191,10 +197,10 @@ fn check_image(reader: &Reader<'_>, node: &Node) {
 }
 
 /// The text of a scalar without expressions.
-fn fixed(node: &Node) -> Option<String> {
+fn fixed(node: &YamlNode) -> Option<String> {
     let NodeData::Scalar { text, .. } = &node.data else {
         return None;
     };
-    let template = Template::parse(text, node.place).ok()?;
+    let template = ExprTemplate::parse(text, node.place).ok()?;
     template.fixed().map(|value| value.as_text().to_string())
 }

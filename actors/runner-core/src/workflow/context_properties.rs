@@ -1,6 +1,6 @@
 //! The properties contexts have (page "Contexts reference").
 
-use crate::expr::Context;
+use crate::expr::ContextName;
 
 const GITHUB: &[&str] = &[
     "action",
@@ -85,12 +85,12 @@ pub(super) const STEP: &[&str] = &["outputs", "outcome", "conclusion"];
 pub(super) const ENDED_JOB: &[&str] = &["outputs", "result"];
 
 /// All properties of a context that has the same ones everywhere.
-pub(super) fn properties(context: Context) -> Option<&'static [&'static str]> {
+pub(super) fn properties(context: ContextName) -> Option<&'static [&'static str]> {
     match context {
-        Context::Github => Some(GITHUB),
-        Context::Runner => Some(RUNNER),
-        Context::Job => Some(JOB),
-        Context::Strategy => Some(STRATEGY),
+        ContextName::Github => Some(GITHUB),
+        ContextName::Runner => Some(RUNNER),
+        ContextName::Job => Some(JOB),
+        ContextName::Strategy => Some(STRATEGY),
         _ => None,
     }
 }

@@ -4,10 +4,10 @@
 use serde::Serialize;
 
 use super::availability::{ACTION_CONDITION, ACTION_TEXT};
-use super::fields::Fields;
-use super::reader::Reader;
-use crate::expr::{Condition, Template};
-use crate::yaml::Node;
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
+use crate::expr::{ExprTemplate, IfCondition};
+use crate::yaml::YamlNode;
 
 /// What a Docker action runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,9 +17,9 @@ pub struct DockerRuns {
     /// What runs in place of the image's entry point.
     pub entrypoint: Option<String>,
     /// Its arguments; without them those of the step.
-    pub args: Option<Vec<Template>>,
+    pub args: Option<Vec<ExprTemplate>>,
     /// Variables.
-    pub env: Vec<(String, Template)>,
+    pub env: Vec<(String, ExprTemplate)>,
     /// What runs before the job's first step.
     pub pre: Option<DockerStage>,
     /// What runs after the job's last step.
@@ -63,11 +63,11 @@ pub struct DockerStage {
     /// The program.
     pub entrypoint: String,
     /// Whether it runs; always without one.
-    pub condition: Option<Condition>,
+    pub condition: Option<IfCondition>,
 }
 
 /// Reads `runs` of `using: docker`.
-pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<DockerRuns> {
+pub(super) fn read(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<DockerRuns> {
     let known = [
         "using",
         "image",
@@ -105,7 +105,11 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<DockerRuns> {
     })
 }
 
-fn stage(reader: &Reader<'_>, fields: Fields<'_>, name: &str) -> Option<DockerStage> {
+fn stage(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+    name: &str,
+) -> Option<DockerStage> {
     let key = format!("{name}-entrypoint");
     let entrypoint = fields.read(reader, &key, |node| reader.plain(node, &key))?;
     let condition = fields.read(reader, &format!("{name}-if"), |node| {

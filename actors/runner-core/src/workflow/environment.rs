@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::availability;
 use super::checks::checked_bool;
-use super::reader::Reader;
-use crate::expr::Template;
-use crate::yaml::{Node, NodeData};
+use super::reader::WorkflowReader;
+use crate::expr::ExprTemplate;
+use crate::yaml::{NodeData, YamlNode};
 
 /// The longest name of an environment, in characters: GitHub's.
 const MAX_NAME: usize = 255;
@@ -15,15 +15,15 @@ const MAX_NAME: usize = 255;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JobEnvironment {
     /// Its name; one that comes to nothing is none.
-    pub name: Template,
+    pub name: ExprTemplate,
     /// Where people find what was deployed: known when the steps have run.
-    pub url: Option<Template>,
+    pub url: Option<ExprTemplate>,
     /// Whether the job deploys to it (true when not given), or only uses its secrets.
-    pub deployment: Option<Template>,
+    pub deployment: Option<ExprTemplate>,
 }
 
 /// A name, or a mapping with one.
-pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<JobEnvironment> {
+pub(super) fn read(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<JobEnvironment> {
     if !matches!(node.data, NodeData::Map(_)) {
         let name = reader.template(node, "environment", availability::ENVIRONMENT_NAME)?;
         check_name(reader, &name);
@@ -51,7 +51,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<JobEnvironment> {
     })
 }
 
-fn check_name(reader: &Reader<'_>, name: &Template) {
+fn check_name(reader: &WorkflowReader<'_>, name: &ExprTemplate) {
     let Some(fixed) = name.fixed().map(|name| name.as_text().to_string()) else {
         return;
     };

@@ -3,14 +3,14 @@
 
 use config_core::quoted;
 
-use super::fields::Fields;
+use super::fields::MappingFields;
 use super::filters::{patterns, same_for_both};
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::trigger_types::EventTrigger;
 use crate::event_kind::EventKind;
-use crate::glob::Filter;
+use crate::glob::GlobFilter;
 use crate::source_location::SourceLocation;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// An event and what may be said of it.
 struct Event {
@@ -199,10 +199,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The options of an event without checks of its own: what GitHub does not know is a warning.
 /// Nothing when the event never starts a run here.
 pub(super) fn read_other(
-    reader: &Reader<'_>,
+    reader: &WorkflowReader<'_>,
     name: &str,
     place: SourceLocation,
-    options: Option<&Node>,
+    options: Option<&YamlNode>,
 ) -> Option<EventTrigger> {
     let mut trigger = EventKind::from_name(name)
         .filter(|kind| kind.as_str() == name)
@@ -214,10 +214,10 @@ pub(super) fn read_other(
 }
 
 fn read_options(
-    reader: &Reader<'_>,
+    reader: &WorkflowReader<'_>,
     event: &Event,
     place: SourceLocation,
-    options: Option<&Node>,
+    options: Option<&YamlNode>,
     trigger: Option<&mut EventTrigger>,
 ) {
     let name = event.name;
@@ -227,7 +227,7 @@ fn read_options(
         let help = "name the workflows it follows, for example `workflows: [CI]`";
         reader.warn(place, "workflow_run names no `workflows`", help);
     }
-    let Some(fields) = options.and_then(Fields::from_node) else {
+    let Some(fields) = options.and_then(MappingFields::from_node) else {
         return;
     };
     for entry in fields.entries() {
@@ -253,7 +253,7 @@ fn read_options(
     }
 }
 
-fn check_types(reader: &Reader<'_>, event: &Event, node: &Node) {
+fn check_types(reader: &WorkflowReader<'_>, event: &Event, node: &YamlNode) {
     for node in node.items() {
         let Some(action) = node.text().filter(|text| !event.types.contains(text)) else {
             continue;
@@ -263,7 +263,12 @@ fn check_types(reader: &Reader<'_>, event: &Event, node: &Node) {
     }
 }
 
-fn read_option(reader: &Reader<'_>, key: &str, node: &Node, trigger: &mut EventTrigger) {
+fn read_option(
+    reader: &WorkflowReader<'_>,
+    key: &str,
+    node: &YamlNode,
+    trigger: &mut EventTrigger,
+) {
     if node.items().is_empty() {
         reader.warn(node.place, format!("{key} is empty"), "name at least one");
     }
@@ -275,20 +280,20 @@ fn read_option(reader: &Reader<'_>, key: &str, node: &Node, trigger: &mut EventT
     }
     let found = patterns(reader, node, key).unwrap_or_default();
     match key {
-        "branches" => trigger.branches = Filter::Only(found),
-        "branches-ignore" => trigger.branches = Filter::Ignore(found),
-        "paths" => trigger.paths = Filter::Only(found),
-        _ => trigger.paths = Filter::Ignore(found),
+        "branches" => trigger.branches = GlobFilter::Only(found),
+        "branches-ignore" => trigger.branches = GlobFilter::Ignore(found),
+        "paths" => trigger.paths = GlobFilter::Only(found),
+        _ => trigger.paths = GlobFilter::Ignore(found),
     }
 }
 
-fn texts(node: &Node) -> Vec<String> {
+fn texts(node: &YamlNode) -> Vec<String> {
     let items = node.items();
     let texts = items.iter().filter_map(|node| node.text());
     texts.map(str::to_owned).collect()
 }
 
-fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: SourceLocation) {
+fn unknown_option(reader: &WorkflowReader<'_>, event: &Event, key: &str, place: SourceLocation) {
     let types = (!event.types.is_empty() || event.name == "repository_dispatch").then_some("types");
     let known: Vec<&str> = types
         .into_iter()
@@ -304,7 +309,7 @@ fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: SourceLo
 }
 
 /// What was meant, or all there is.
-fn near(reader: &Reader<'_>, written: &str, known: &[&str]) -> String {
+fn near(reader: &WorkflowReader<'_>, written: &str, known: &[&str]) -> String {
     reader
         .closest_name(written, known.iter().copied())
         .map_or_else(

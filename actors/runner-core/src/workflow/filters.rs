@@ -1,13 +1,18 @@
 //! Filters of events: branches, tags and paths.
 
-use super::fields::Fields;
-use super::reader::Reader;
-use crate::glob::{Filter, Pattern};
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
+use crate::glob::{GlobFilter, GlobPattern};
 use crate::source_location::SourceLocation;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// The filter of two keys, `x` and `x-ignore`, of which one may be given.
-pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore: &str) -> Filter {
+pub(super) fn filter(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+    only: &str,
+    ignore: &str,
+) -> GlobFilter {
     let patterns = |key: &str| fields.read(reader, key, |node| patterns(reader, node, key));
     let place = |key: &str| {
         let entry = fields.entry(key);
@@ -17,7 +22,7 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
         (Some(_), Some(_)) => {
             let (message, help) = same_for_both(only, ignore);
             reader.error_help(place(ignore), message, help);
-            Filter::All
+            GlobFilter::All
         }
         (Some(patterns), None) => {
             if let Some(entry) = fields.entry(only).filter(|entry| entry.value.is_empty()) {
@@ -35,22 +40,22 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
                     format!("if something is to pass, use `{ignore}`"),
                 );
             }
-            Filter::Only(patterns)
+            GlobFilter::Only(patterns)
         }
         (None, Some(patterns)) => {
             warn_of_negatives(reader, place(ignore), &patterns, only, ignore);
-            Filter::Ignore(patterns)
+            GlobFilter::Ignore(patterns)
         }
-        (None, None) => Filter::All,
+        (None, None) => GlobFilter::All,
     }
 }
 
 /// `!` in `x-ignore`: the sheet says of every filter that it negates the patterns before it, the
 /// pages of `x-ignore` do not mention it, and GitHub takes it.
 fn warn_of_negatives(
-    reader: &Reader<'_>,
+    reader: &WorkflowReader<'_>,
     place: SourceLocation,
-    patterns: &[Pattern],
+    patterns: &[GlobPattern],
     only: &str,
     ignore: &str,
 ) {
@@ -75,10 +80,14 @@ pub(super) fn same_for_both(only: &str, ignore: &str) -> (String, String) {
 }
 
 /// One or more patterns.
-pub(super) fn patterns(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Vec<Pattern>> {
-    let read = |node: &Node| {
+pub(super) fn patterns(
+    reader: &WorkflowReader<'_>,
+    node: &YamlNode,
+    what: &str,
+) -> Option<Vec<GlobPattern>> {
+    let read = |node: &YamlNode| {
         let text = reader.plain(node, what)?;
-        match Pattern::parse(&text) {
+        match GlobPattern::parse(&text) {
             Ok(pattern) => {
                 if let Some((message, help)) = never_matches(&text, what.starts_with("paths")) {
                     reader.warn(node.place, message, help);

@@ -2,11 +2,11 @@
 //! GitHub does not.
 
 use super::dialect::Dialect;
-use super::fields::Fields;
+use super::fields::MappingFields;
 use super::permissions::{PermissionLevel, Permissions};
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 
-impl Reader<'_> {
+impl WorkflowReader<'_> {
     /// The keys of a mapping, with those that only Gitea and Forgejo know.
     pub(super) fn with_own<'k>(&self, known: &[&'k str], own: &[&'k str]) -> Vec<&'k str> {
         match self.dialect {
@@ -17,7 +17,7 @@ impl Reader<'_> {
 }
 
 /// `enable-email-notifications` is a boolean that changes nothing here.
-pub(super) fn check_mails(reader: &Reader<'_>, fields: Fields<'_>) {
+pub(super) fn check_mails(reader: &WorkflowReader<'_>, fields: MappingFields<'_>) {
     let key = "enable-email-notifications";
     let Some(entry) = fields.entry(key).filter(|_| reader.dialect.is_forge()) else {
         return;
@@ -29,8 +29,8 @@ pub(super) fn check_mails(reader: &Reader<'_>, fields: Fields<'_>) {
 
 /// `enable-openid-connect: true` is Forgejo's way to say `permissions: {id-token: write}`.
 pub(super) fn with_id_token(
-    reader: &Reader<'_>,
-    fields: Fields<'_>,
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
     permissions: Option<Permissions>,
 ) -> Option<Permissions> {
     let key = "enable-openid-connect";
@@ -52,6 +52,6 @@ pub(super) fn with_id_token(
 }
 
 /// Whether a job that calls a workflow may have the key: without a meaning then.
-pub(super) fn is_idle_beside_uses(reader: &Reader<'_>, key: &str) -> bool {
+pub(super) fn is_idle_beside_uses(reader: &WorkflowReader<'_>, key: &str) -> bool {
     reader.dialect.is_forge() && ["runs-on", "container"].contains(&key)
 }

@@ -1,7 +1,7 @@
 //! The concurrency group that runs have at Gitea and Forgejo whose file names none.
 
 use super::types::{Concurrency, ConcurrencyQueue, Workflow};
-use crate::expr::{Template, Value};
+use crate::expr::{ExprTemplate, ExprValue};
 use crate::source_location::SourceLocation;
 
 /// The group of runs whose file names none: those of one file, reference and event.
@@ -13,14 +13,14 @@ impl Workflow {
     /// ends what runs (`named_too`).
     pub fn cancel_previous(&mut self, named_too: bool) {
         let place = SourceLocation::default();
-        let cancels = || Template::literal("true", Value::Bool(true), place);
+        let cancels = || ExprTemplate::literal("true", ExprValue::Bool(true), place);
         match &mut self.concurrency {
             Some(named) if named_too && named.queue == ConcurrencyQueue::Single => {
                 named.cancel_in_progress.get_or_insert_with(cancels);
             }
             Some(_) => {}
             None => {
-                let group = Template::parse(IMPLICIT_GROUP, place);
+                let group = ExprTemplate::parse(IMPLICIT_GROUP, place);
                 self.concurrency = group.ok().map(|group| Concurrency {
                     group,
                     cancel_in_progress: Some(cancels()),

@@ -4,18 +4,18 @@
 use config_core::quoted;
 
 use super::availability::{CALL_DEFAULT, CALL_OUTPUT};
-use super::fields::Fields;
-use super::reader::Reader;
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
 use super::trigger_types::{CallTrigger, InputKind, InputSpec, SecretSpec};
-use crate::expr::{Context, Expr, Value};
-use crate::yaml::{Entry, Node};
+use crate::expr::{ContextName, Expr, ExprValue};
+use crate::yaml::{YamlEntry, YamlNode};
 
 /// Most inputs of `workflow_dispatch` (page "Workflow syntax for GitHub Actions",
 /// `on.workflow_dispatch.inputs`).
 const MAX_DISPATCH_INPUTS: usize = 25;
 
 /// `workflow_call`.
-pub(super) fn call(reader: &Reader<'_>, node: &Node) -> CallTrigger {
+pub(super) fn call(reader: &WorkflowReader<'_>, node: &YamlNode) -> CallTrigger {
     let Some(fields) = reader.fields(node, "workflow_call", &["inputs", "secrets", "outputs"])
     else {
         return CallTrigger::default();
@@ -23,7 +23,7 @@ pub(super) fn call(reader: &Reader<'_>, node: &Node) -> CallTrigger {
     let inputs = fields.read(reader, "inputs", |node| Some(inputs(reader, node, false)));
     check_references(reader, inputs.as_deref().unwrap_or_default());
     let secrets = fields.read(reader, "secrets", |node| {
-        let read = |entry: &Entry| {
+        let read = |entry: &YamlEntry| {
             let fields = (!entry.value.is_null())
                 .then(|| reader.fields(&entry.value, "a secret", &["description", "required"]))
                 .flatten();
@@ -38,7 +38,7 @@ pub(super) fn call(reader: &Reader<'_>, node: &Node) -> CallTrigger {
         Some(reader.entries(node, "secrets")?.iter().map(read).collect())
     });
     let outputs = fields.read(reader, "outputs", |node| {
-        let read = |entry: &Entry| {
+        let read = |entry: &YamlEntry| {
             let fields = reader.fields(&entry.value, "an output", &["description", "value"])?;
             let Some(value) = fields.get("value") else {
                 reader.error(
@@ -68,7 +68,7 @@ pub(super) fn call(reader: &Reader<'_>, node: &Node) -> CallTrigger {
 }
 
 /// Inputs of `workflow_dispatch`.
-pub(super) fn dispatch(reader: &Reader<'_>, node: &Node) -> Vec<InputSpec> {
+pub(super) fn dispatch(reader: &WorkflowReader<'_>, node: &YamlNode) -> Vec<InputSpec> {
     let inputs = inputs(reader, node, true);
     if let Some(first) = inputs.get(MAX_DISPATCH_INPUTS) {
         let message = format!("{} inputs, {MAX_DISPATCH_INPUTS} at most", inputs.len());
@@ -77,7 +77,7 @@ pub(super) fn dispatch(reader: &Reader<'_>, node: &Node) -> Vec<InputSpec> {
     inputs
 }
 
-fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
+fn inputs(reader: &WorkflowReader<'_>, node: &YamlNode, dispatch: bool) -> Vec<InputSpec> {
     let entries = reader.entries(node, "inputs").unwrap_or_default();
     entries
         .iter()
@@ -91,7 +91,7 @@ fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
         .collect()
 }
 
-fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec> {
+fn input(reader: &WorkflowReader<'_>, entry: &YamlEntry, dispatch: bool) -> Option<InputSpec> {
     let mut spec = InputSpec {
         name: entry.key.clone(),
         description: None,
@@ -132,7 +132,7 @@ fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec
     Some(spec)
 }
 
-fn no_type(reader: &Reader<'_>, entry: &Entry) {
+fn no_type(reader: &WorkflowReader<'_>, entry: &YamlEntry) {
     reader.error_help(
         entry.key_place,
         format!("the input {} has no `type`", quoted(&entry.key)),
@@ -140,7 +140,12 @@ fn no_type(reader: &Reader<'_>, entry: &Entry) {
     );
 }
 
-fn kind(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>, dispatch: bool) -> InputKind {
+fn kind(
+    reader: &WorkflowReader<'_>,
+    entry: &YamlEntry,
+    fields: MappingFields<'_>,
+    dispatch: bool,
+) -> InputKind {
     let written = fields.read(reader, "type", |node| {
         Some((reader.plain(node, "type")?, node.place))
     });
@@ -187,7 +192,11 @@ fn kind(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>, dispatch: bool) 
 }
 
 /// The options of a choice: at least one; one that stands twice is only odd.
-fn options(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Vec<String> {
+fn options(
+    reader: &WorkflowReader<'_>,
+    entry: &YamlEntry,
+    fields: MappingFields<'_>,
+) -> Vec<String> {
     let nodes = fields.read(reader, "options", |node| {
         reader.one_or_more(node, "options")
     });
@@ -210,7 +219,7 @@ fn options(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Vec<String
 }
 
 /// A default that needs no expression has a value of the input's kind.
-fn check_default(reader: &Reader<'_>, spec: &InputSpec, dispatch: bool) {
+fn check_default(reader: &WorkflowReader<'_>, spec: &InputSpec, dispatch: bool) {
     let Some(default) = &spec.default else {
         return;
     };
@@ -240,7 +249,7 @@ fn check_default(reader: &Reader<'_>, spec: &InputSpec, dispatch: bool) {
 
 /// Defaults that name inputs: those that stand before theirs are known, and one that is another
 /// input's value has its type.
-fn check_references(reader: &Reader<'_>, inputs: &[InputSpec]) {
+fn check_references(reader: &WorkflowReader<'_>, inputs: &[InputSpec]) {
     for (at, spec) in inputs.iter().enumerate() {
         let Some(default) = &spec.default else {
             continue;
@@ -278,7 +287,9 @@ fn check_references(reader: &Reader<'_>, inputs: &[InputSpec]) {
 fn input_of(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Index(of, by) => match (&**of, &**by) {
-            (Expr::Context(Context::Inputs), Expr::Literal(Value::Text(name))) => Some(name),
+            (Expr::Context(ContextName::Inputs), Expr::Literal(ExprValue::Text(name))) => {
+                Some(name)
+            }
             _ => None,
         },
         _ => None,

@@ -6,16 +6,16 @@ use super::availability;
 use super::blocks::{concurrency, defaults, env};
 use super::cache_mode::cache_mode;
 use super::checks::{check_job_id, checked_bool, checked_minutes};
-use super::fields::Fields;
+use super::fields::MappingFields;
 use super::needs::check_needs;
 use super::permissions::permissions;
-use super::reader::Reader;
-use super::types::{CallSecrets, Job, JobWork, Refusal};
+use super::reader::WorkflowReader;
+use super::types::{CallSecrets, FeatureRefusal, Job, JobWork};
 use super::{forge_keys, step};
-use crate::expr::{Data, Template, Value};
+use crate::expr::{Data, ExprTemplate, ExprValue};
 use crate::limits::MAX_JOBS;
 use crate::source_location::Located;
-use crate::yaml::{Entry, Node, NodeData};
+use crate::yaml::{NodeData, YamlEntry, YamlNode};
 
 const KEYS: [&str; 22] = [
     "name",
@@ -46,7 +46,7 @@ const KEYS: [&str; 22] = [
 const REFUSED: [(&str, &str); 1] = [("snapshot", "images are built by the operator, not by jobs")];
 
 /// Reads `jobs`.
-pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job> {
+pub(super) fn read_all(reader: &WorkflowReader<'_>, file: &str, node: &YamlNode) -> Vec<Job> {
     let entries = reader.entries(node, "jobs").unwrap_or_default();
     if entries.is_empty() {
         reader.error(node.place, "the workflow has no jobs");
@@ -58,7 +58,7 @@ pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job>
         );
         return Vec::new();
     }
-    let read = |entry: &Entry| {
+    let read = |entry: &YamlEntry| {
         let job = reader.at_key(&entry.key, || job(reader, file, entry));
         if job.is_none() {
             reader.lose();
@@ -70,8 +70,8 @@ pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job>
     jobs
 }
 
-fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
-    let Entry {
+fn job(reader: &WorkflowReader<'_>, file: &str, entry: &YamlEntry) -> Option<Job> {
+    let YamlEntry {
         key: id,
         key_place: place,
         value: node,
@@ -145,15 +145,19 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
     })
 }
 
-fn refuse_keys(file: &str, fields: Fields<'_>, refusals: &mut Vec<Refusal>) {
+fn refuse_keys(file: &str, fields: MappingFields<'_>, refusals: &mut Vec<FeatureRefusal>) {
     for (key, reason) in REFUSED {
         if let Some(entry) = fields.entry(key).filter(|entry| !entry.value.is_null()) {
-            refusals.push(Refusal::new(key, reason, file, entry.key_place));
+            refusals.push(FeatureRefusal::new(key, reason, file, entry.key_place));
         }
     }
 }
 
-fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWork> {
+fn work(
+    reader: &WorkflowReader<'_>,
+    entry: &YamlEntry,
+    fields: MappingFields<'_>,
+) -> Option<JobWork> {
     if let Some(uses) = fields.get("uses") {
         for key in [
             "steps",
@@ -195,8 +199,8 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
             let example = "for example `runs-on: ubuntu-latest`";
             let note = "it runs as if `runs-on: ubuntu-latest` stood there";
             reader.strict(entry.key_place, message, example, note);
-            let usual = Value::text("ubuntu-latest");
-            let usual = Template::literal("ubuntu-latest", usual, entry.key_place);
+            let usual = ExprValue::text("ubuntu-latest");
+            let usual = ExprTemplate::literal("ubuntu-latest", usual, entry.key_place);
             reader.dialect.is_forge().then_some(Data::Scalar(usual))
         }
         Some(node) => reader.at_key("runs-on", || runs_on(reader, node)),
@@ -221,7 +225,7 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
 }
 
 /// Labels, or `group` and `labels`.
-fn runs_on(reader: &Reader<'_>, node: &Node) -> Option<Data> {
+fn runs_on(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<Data> {
     if !matches!(node.data, NodeData::Map(_)) {
         check_labels(reader, node);
         return reader.data(node, "runs-on", availability::RUNS_ON);
@@ -245,7 +249,7 @@ fn runs_on(reader: &Reader<'_>, node: &Node) -> Option<Data> {
 }
 
 /// A machine is found by at least one label, and none of them is empty.
-fn check_labels(reader: &Reader<'_>, node: &Node) {
+fn check_labels(reader: &WorkflowReader<'_>, node: &YamlNode) {
     let labels = node.items();
     let empty = labels
         .iter()
@@ -259,12 +263,16 @@ fn check_labels(reader: &Reader<'_>, node: &Node) {
     }
 }
 
-fn no_label(reader: &Reader<'_>, node: &Node) {
+fn no_label(reader: &WorkflowReader<'_>, node: &YamlNode) {
     let help = "for example `runs-on: ubuntu-latest`";
     reader.error_help(node.place, "runs-on gives no label", help);
 }
 
-fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork> {
+fn call(
+    reader: &WorkflowReader<'_>,
+    fields: MappingFields<'_>,
+    uses: &YamlNode,
+) -> Option<JobWork> {
     let with = fields.read(reader, "with", |node| {
         Some(reader.templates(node, "an input", availability::call_with(reader.dialect)))
     });

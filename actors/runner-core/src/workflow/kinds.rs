@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::trigger_types::{InputKind, InputSpec};
 use super::types::{Job, Workflow};
-use crate::expr::{Data, Kind};
+use crate::expr::{Data, ValueType};
 
 /// Names in lower case with the kind of their values; nothing where they are of several, or where
 /// only the run knows.
-pub(super) type KindByName = HashMap<String, Option<Kind>>;
+pub(super) type KindByName = HashMap<String, Option<ValueType>>;
 
 /// Those of a job's matrix, what `include` adds among them.
 pub(super) fn of_matrix(job: &Job) -> KindByName {
@@ -59,33 +59,33 @@ pub(super) fn of_inputs(workflow: &Workflow) -> KindByName {
     let called = on.workflow_call.iter().flat_map(|call| &call.inputs);
     for InputSpec { name, kind, .. } in on.workflow_dispatch.iter().flatten().chain(called) {
         let kind = match kind {
-            InputKind::Boolean => Kind::Bool,
-            InputKind::Number => Kind::Number,
-            InputKind::Text | InputKind::Choice(_) | InputKind::Environment => Kind::Text,
+            InputKind::Boolean => ValueType::Bool,
+            InputKind::Number => ValueType::Number,
+            InputKind::Text | InputKind::Choice(_) | InputKind::Environment => ValueType::Text,
         };
         add(&mut kinds, name, Some(kind));
     }
     kinds
 }
 
-fn add(kinds: &mut KindByName, name: &str, kind: Option<Kind>) {
+fn add(kinds: &mut KindByName, name: &str, kind: Option<ValueType>) {
     let known = kinds.entry(name.to_ascii_lowercase()).or_insert(kind);
     if *known != kind {
         *known = None;
     }
 }
 
-fn kind_of(value: &Data) -> Option<Kind> {
+fn kind_of(value: &Data) -> Option<ValueType> {
     match value {
-        Data::List(_) => Some(Kind::List),
-        Data::Map(_) | Data::Computed(_) => Some(Kind::Object),
+        Data::List(_) => Some(ValueType::List),
+        Data::Map(_) | Data::Computed(_) => Some(ValueType::Object),
         Data::Scalar(template) => match template.fixed() {
-            Some(value) => Some(Kind::from_value(&value)),
+            Some(value) => Some(ValueType::from_value(&value)),
             None if template.is_one_expression() => {
                 let mut expressions = template.expressions();
                 expressions.next()?.kind(&|_, _| None)
             }
-            None => Some(Kind::Text),
+            None => Some(ValueType::Text),
         },
     }
 }

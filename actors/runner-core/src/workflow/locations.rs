@@ -1,10 +1,10 @@
 //! Where in the file a part of a text was written.
 
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use crate::expr::Chain;
 use crate::source_location::SourceLocation;
 
-impl Reader<'_> {
+impl WorkflowReader<'_> {
     /// Where the `nth` expression of a text begins.
     pub(crate) fn nth_place(
         &self,

@@ -2,12 +2,12 @@
 
 use config_core::quoted;
 
-use super::reader::Reader;
-use crate::expr::Value;
-use crate::yaml::{Entry, Node, NodeData};
+use super::reader::WorkflowReader;
+use crate::expr::ExprValue;
+use crate::yaml::{NodeData, YamlEntry, YamlNode};
 
 /// What can be said of a matrix before its expressions have values.
-pub(super) fn check_matrix(reader: &Reader<'_>, node: &Node) {
+pub(super) fn check_matrix(reader: &WorkflowReader<'_>, node: &YamlNode) {
     let NodeData::Map(entries) = &node.data else {
         match &node.data {
             NodeData::Scalar { text, .. } if text.contains("${{") => {}
@@ -21,7 +21,7 @@ pub(super) fn check_matrix(reader: &Reader<'_>, node: &Node) {
         }
         return;
     };
-    for Entry {
+    for YamlEntry {
         key,
         key_place,
         value,
@@ -54,7 +54,7 @@ pub(super) fn check_matrix(reader: &Reader<'_>, node: &Node) {
 }
 
 /// What `exclude` names is there: else it takes nothing away.
-fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
+fn check_exclude(reader: &WorkflowReader<'_>, rows: &[YamlEntry]) {
     // Keys that only the run knows may be any.
     if rows.iter().any(|row| row.key.contains("${{")) {
         return;
@@ -94,11 +94,11 @@ fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
     }
 }
 
-fn check_value(reader: &Reader<'_>, row: &Entry, excluded: &Entry) {
+fn check_value(reader: &WorkflowReader<'_>, row: &YamlEntry, excluded: &YamlEntry) {
     let NodeData::List(values) = &row.value.data else {
         return;
     };
-    let values: Option<Vec<Value>> = values.iter().map(|node| written(node)).collect();
+    let values: Option<Vec<ExprValue>> = values.iter().map(|node| written(node)).collect();
     let (Some(values), Some(wanted)) = (values, written(&excluded.value)) else {
         return;
     };
@@ -123,20 +123,20 @@ fn check_value(reader: &Reader<'_>, row: &Entry, excluded: &Entry) {
 }
 
 /// A value as written; nothing when an expression gives it.
-fn written(node: &Node) -> Option<Value> {
+fn written(node: &YamlNode) -> Option<ExprValue> {
     match &node.data {
         NodeData::Scalar { text, .. } if text.contains("${{") => None,
         NodeData::Scalar { value, .. } => Some(value.clone()),
         NodeData::List(values) => {
-            let values: Option<Vec<Value>> = values.iter().map(|node| written(node)).collect();
-            values.map(Value::list)
+            let values: Option<Vec<ExprValue>> = values.iter().map(|node| written(node)).collect();
+            values.map(ExprValue::list)
         }
         NodeData::Map(entries) => {
-            let entries: Option<Vec<(&str, Value)>> = entries
+            let entries: Option<Vec<(&str, ExprValue)>> = entries
                 .iter()
                 .map(|entry| Some((entry.key.as_str(), written(&entry.value)?)))
                 .collect();
-            entries.map(Value::object)
+            entries.map(ExprValue::object)
         }
     }
 }

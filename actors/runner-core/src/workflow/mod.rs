@@ -38,7 +38,7 @@ mod types;
 mod uses;
 mod values;
 
-pub use crate::glob::Filter;
+pub use crate::glob::GlobFilter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
 pub use cache_mode::CacheMode;
 pub use dialect::Dialect;
@@ -52,7 +52,7 @@ pub use trigger_types::{
     Triggers,
 };
 pub use types::{
-    CallSecrets, Concurrency, ConcurrencyQueue, Env, Job, JobWork, Refusal, RunDefaults, Step,
-    StepWork, Strategy, WORKFLOW_DIRECTORIES, WaitFor, Workflow,
+    CallSecrets, Concurrency, ConcurrencyQueue, Env, FeatureRefusal, Job, JobWork, RunDefaults,
+    Step, StepWork, Strategy, WORKFLOW_DIRECTORIES, WaitFor, Workflow,
 };
 pub(crate) use uses::in_repository;

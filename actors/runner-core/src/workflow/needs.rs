@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use config_core::quoted;
 
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::types::Job;
 use crate::source_location::Located;
-use crate::yaml::Entry;
+use crate::yaml::YamlEntry;
 
 /// Every need names a job, once; it is written as the job is from here on (case does not matter).
-pub(super) fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entry]) {
+pub(super) fn check_needs(reader: &WorkflowReader<'_>, jobs: &mut [Job], entries: &[YamlEntry]) {
     let known = |id: &str| {
         entries
             .iter()
@@ -45,7 +45,12 @@ pub(super) fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entr
     }
 }
 
-fn unknown_need(reader: &Reader<'_>, job: &str, need: &Located<String>, entries: &[Entry]) {
+fn unknown_need(
+    reader: &WorkflowReader<'_>,
+    job: &str,
+    need: &Located<String>,
+    entries: &[YamlEntry],
+) {
     let message = format!(
         "{} needs {}, but there is no such job",
         quoted(job),

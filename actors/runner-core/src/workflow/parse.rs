@@ -7,12 +7,12 @@ use super::blocks::{concurrency, defaults, env};
 use super::cache_mode::cache_mode;
 use super::dialect::Dialect;
 use super::permissions::permissions;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::trigger_types::Triggers;
 use super::types::Workflow;
 use super::{forge_keys, job, triggers};
 use crate::source_location::SourceLocation;
-use crate::yaml::{self, MergeKeys, Node};
+use crate::yaml::{self, MergeKeys, YamlNode};
 
 /// A file that was read, and what is odd about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ pub(super) fn read_file<T>(
     file: &str,
     bytes: &[u8],
     dialect: Dialect,
-    read: impl FnOnce(&Reader<'_>, &Node) -> Option<T>,
+    read: impl FnOnce(&WorkflowReader<'_>, &YamlNode) -> Option<T>,
 ) -> Result<ParsedFile<T>, Diagnostics> {
     // Only `\n` ends a line for everything that follows.
     let text = SourceText::read(file, bytes)?;
@@ -60,7 +60,7 @@ pub(super) fn read_file<T>(
         let help = error.help.as_deref();
         Diagnostics::from(text.diagnostic(Severity::Error, place, &error.message, help, ""))
     })?;
-    let reader = Reader::new(&text, dialect);
+    let reader = WorkflowReader::new(&text, dialect);
     for mistake in loaded.mistakes {
         reader.add_finding(mistake.place, false, mistake.message, mistake.help);
     }
@@ -83,7 +83,7 @@ fn merge_keys(dialect: Dialect) -> MergeKeys {
     }
 }
 
-fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
+fn workflow(reader: &WorkflowReader<'_>, file: &str, root: &YamlNode) -> Option<Workflow> {
     const KEYS: [&str; 10] = [
         "name",
         "description",

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use crate::source_location::SourceLocation;
-use crate::yaml::{Node, NodeData};
+use crate::yaml::{NodeData, YamlNode};
 
 /// Scopes that have only one level beside `none` (page "Workflow syntax", `permissions`).
 const ONE_LEVEL: [(&str, &str); 4] = [
@@ -171,7 +171,7 @@ impl Permissions {
 }
 
 /// Reads `permissions`.
-pub(super) fn permissions(reader: &Reader<'_>, node: &Node) -> Permissions {
+pub(super) fn permissions(reader: &WorkflowReader<'_>, node: &YamlNode) -> Permissions {
     let mut permissions = Permissions::default();
     if let NodeData::Scalar { text, .. } = &node.data {
         if node.is_null() {
@@ -215,7 +215,7 @@ pub(super) fn permissions(reader: &Reader<'_>, node: &Node) -> Permissions {
     permissions
 }
 
-fn check_level(reader: &Reader<'_>, scope: &str, level: &str, place: SourceLocation) {
+fn check_level(reader: &WorkflowReader<'_>, scope: &str, level: &str, place: SourceLocation) {
     if !["read", "write", "none"].contains(&level) {
         reader.error_help(place, "unknown permission", "read, write or none");
         return;

@@ -6,10 +6,12 @@ use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggest
 
 use super::availability::Availability;
 use super::dialect::Dialect;
-use crate::expr::{Condition, Data, Expr, ExprError, Key, Template, Value, is_insert};
+use crate::expr::{
+    Data, DataKey, Expr, ExprError, ExprTemplate, ExprValue, IfCondition, is_insert,
+};
 use crate::limits::MAX_FINDINGS;
 use crate::source_location::SourceLocation;
-use crate::yaml::{Entry, Node, NodeData};
+use crate::yaml::{NodeData, YamlEntry, YamlNode};
 
 /// A mistake.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +25,7 @@ struct Finding {
 }
 
 /// Reads one file.
-pub(crate) struct Reader<'a> {
+pub(crate) struct WorkflowReader<'a> {
     pub(super) source: &'a SourceText,
     /// Whose grammar it is read by.
     pub(super) dialect: Dialect,
@@ -35,7 +37,7 @@ pub(crate) struct Reader<'a> {
     lost: RefCell<Vec<String>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WorkflowReader<'a> {
     pub(crate) fn new(source: &'a SourceText, dialect: Dialect) -> Self {
         Self {
             source,
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The entries of a mapping.
-    pub(crate) fn entries<'n>(&self, node: &'n Node, what: &str) -> Option<&'n [Entry]> {
+    pub(crate) fn entries<'n>(&self, node: &'n YamlNode, what: &str) -> Option<&'n [YamlEntry]> {
         match &node.data {
             NodeData::Map(entries) => Some(entries),
             _ => self.wrong_kind(node, what, "a mapping"),
@@ -210,7 +212,7 @@ impl<'a> Reader<'a> {
             )
     }
 
-    pub(crate) fn wrong_kind<T>(&self, node: &Node, what: &str, wanted: &str) -> Option<T> {
+    pub(crate) fn wrong_kind<T>(&self, node: &YamlNode, what: &str, wanted: &str) -> Option<T> {
         let mut place = node.place;
         place.end = place.end.min(place.start + 60);
         self.error(
@@ -221,11 +223,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The elements of a list; a single scalar is a list of one.
-    pub(crate) fn one_or_more<'n>(&self, node: &'n Node, what: &str) -> Option<Vec<&'n Node>> {
+    pub(crate) fn one_or_more<'n>(
+        &self,
+        node: &'n YamlNode,
+        what: &str,
+    ) -> Option<Vec<&'n YamlNode>> {
         match &node.data {
             NodeData::List(values) => Some(values.iter().map(|value| &**value).collect()),
             NodeData::Scalar {
-                value: Value::Null, ..
+                value: ExprValue::Null,
+                ..
             }
             | NodeData::Map(_) => self.wrong_kind(node, what, "a text or a list of texts"),
             NodeData::Scalar { .. } => Some(vec![node]),
@@ -234,9 +241,9 @@ impl<'a> Reader<'a> {
 
     /// A scalar's text as it stands for itself (`1.10` is 1.1, `True` is true), no expression in
     /// it.
-    pub(crate) fn plain(&self, node: &Node, what: &str) -> Option<String> {
+    pub(crate) fn plain(&self, node: &YamlNode, what: &str) -> Option<String> {
         match &node.data {
-            NodeData::Scalar { value, .. } if *value != Value::Null => {
+            NodeData::Scalar { value, .. } if *value != ExprValue::Null => {
                 Some(value.as_text().to_string())
             }
             _ => self.wrong_kind(node, what, "a text"),
@@ -244,10 +251,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean, no expression.
-    pub(crate) fn boolean(&self, node: &Node, what: &str) -> Option<bool> {
+    pub(crate) fn boolean(&self, node: &YamlNode, what: &str) -> Option<bool> {
         match &node.data {
             NodeData::Scalar {
-                value: Value::Bool(value),
+                value: ExprValue::Bool(value),
                 ..
             } => Some(*value),
             _ => self.wrong_kind(node, what, "true or false"),
@@ -257,15 +264,15 @@ impl<'a> Reader<'a> {
     /// A scalar that may hold expressions; nothing is the empty text.
     pub(crate) fn template(
         &self,
-        node: &Node,
+        node: &YamlNode,
         what: &str,
         availability: Availability,
-    ) -> Option<Template> {
+    ) -> Option<ExprTemplate> {
         let NodeData::Scalar { text, value } = &node.data else {
             return self.wrong_kind(node, what, "a text");
         };
         match value {
-            Value::Text(_) => match Template::parse_all(text, node.place) {
+            ExprValue::Text(_) => match ExprTemplate::parse_all(text, node.place) {
                 Ok(template) => {
                     template
                         .expressions()
@@ -278,27 +285,31 @@ impl<'a> Reader<'a> {
                     None
                 }
             },
-            Value::Null => Some(Template::literal("", "".into(), node.place)),
-            value => Some(Template::literal(text, value.clone(), node.place)),
+            ExprValue::Null => Some(ExprTemplate::literal("", "".into(), node.place)),
+            value => Some(ExprTemplate::literal(text, value.clone(), node.place)),
         }
     }
 
     /// An `if`.
-    pub(crate) fn condition(&self, node: &Node, availability: Availability) -> Option<Condition> {
+    pub(crate) fn condition(
+        &self,
+        node: &YamlNode,
+        availability: Availability,
+    ) -> Option<IfCondition> {
         let NodeData::Scalar { text, value } = &node.data else {
             return self.wrong_kind(node, "if", "an expression");
         };
-        if !matches!(value, Value::Text(_)) {
+        if !matches!(value, ExprValue::Text(_)) {
             self.constant(value, node.place, true);
-            return Some(Condition::literal(text, value.clone(), node.place));
+            return Some(IfCondition::literal(text, value.clone(), node.place));
         }
-        match Condition::parse(text, node.place) {
+        match IfCondition::parse(text, node.place) {
             Ok(condition) => {
                 self.check(condition.expr(), node.place, availability);
                 if condition.always_true {
                     let message =
                         "this condition always holds: text around `${{ }}` makes a text of it";
-                    let trimmed = Condition::parse(text.trim(), node.place);
+                    let trimmed = IfCondition::parse(text.trim(), node.place);
                     let help = if trimmed.is_ok_and(|condition| !condition.always_true) {
                         "take away the spaces and line breaks around it (`|-` instead of `|`), or the `${{ }}`"
                     } else {
@@ -319,7 +330,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A condition that says the same in every run. Whoever writes `false` alone means it.
-    fn constant(&self, value: &Value, place: SourceLocation, is_bare: bool) {
+    fn constant(&self, value: &ExprValue, place: SourceLocation, is_bare: bool) {
         if is_bare && !value.truthy() {
             return;
         }
@@ -335,11 +346,21 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole value with expressions in its texts.
-    pub(crate) fn data(&self, node: &Node, what: &str, availability: Availability) -> Option<Data> {
+    pub(crate) fn data(
+        &self,
+        node: &YamlNode,
+        what: &str,
+        availability: Availability,
+    ) -> Option<Data> {
         match &node.data {
             NodeData::Scalar {
-                value: Value::Null, ..
-            } => Some(Data::Scalar(Template::literal("", Value::Null, node.place))),
+                value: ExprValue::Null,
+                ..
+            } => Some(Data::Scalar(ExprTemplate::literal(
+                "",
+                ExprValue::Null,
+                node.place,
+            ))),
             NodeData::Scalar { .. } => self.template(node, what, availability).map(Data::Scalar),
             NodeData::List(values) => {
                 let values = values
@@ -367,16 +388,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A key that may have expressions.
-    pub(super) fn key(&self, entry: &Entry, availability: Availability) -> Option<Key> {
+    pub(super) fn key(&self, entry: &YamlEntry, availability: Availability) -> Option<DataKey> {
         if is_insert(&entry.key) {
-            return Some(Key::Insert);
+            return Some(DataKey::Insert);
         }
-        match Template::parse(&entry.key, entry.key_place) {
+        match ExprTemplate::parse(&entry.key, entry.key_place) {
             Ok(template) => {
                 template
                     .expressions()
                     .for_each(|expr| self.check(expr, entry.key_place, availability));
-                Some(Key::Text(template))
+                Some(DataKey::Text(template))
             }
             Err(error) => {
                 self.error(entry.key_place, error.to_string());
@@ -388,15 +409,15 @@ impl<'a> Reader<'a> {
     /// Names and templates.
     pub(crate) fn templates(
         &self,
-        node: &Node,
+        node: &YamlNode,
         what: &str,
         availability: Availability,
-    ) -> Vec<(String, Template)> {
+    ) -> Vec<(String, ExprTemplate)> {
         if node.is_null() {
             return Vec::new();
         }
         let entries = self.entries(node, what).unwrap_or_default();
-        let read = |entry: &Entry| {
+        let read = |entry: &YamlEntry| {
             let template = self.at_key(&entry.key, || {
                 self.template(&entry.value, what, availability)
             });
@@ -439,7 +460,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn wrong_expression(&self, node: &Node, text: &str, error: &ExprError) {
+    fn wrong_expression(&self, node: &YamlNode, text: &str, error: &ExprError) {
         let place = self.expression_place(node.place, text, error.at);
         self.add_finding(place, false, error.message.clone(), error.help.clone());
     }
@@ -447,8 +468,11 @@ impl<'a> Reader<'a> {
 
 /// The entries whose keys are not `known`. Each is compared with every known key: not more of them
 /// than are shown.
-pub(super) fn unknown<'n>(entries: &'n [Entry], known: &[&str]) -> impl Iterator<Item = &'n Entry> {
-    let unknown = |entry: &&Entry| !known.contains(&entry.key.as_str());
+pub(super) fn unknown<'n>(
+    entries: &'n [YamlEntry],
+    known: &[&str],
+) -> impl Iterator<Item = &'n YamlEntry> {
+    let unknown = |entry: &&YamlEntry| !known.contains(&entry.key.as_str());
     entries.iter().filter(unknown).take(MAX_FINDINGS)
 }
 

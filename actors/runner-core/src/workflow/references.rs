@@ -9,11 +9,11 @@ use config_core::quoted;
 
 use super::background::is_awaited;
 use super::context_properties;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::sites::{ExpressionSite, SiteVisitor};
 use super::types::{Job, JobWork, Step, StepWork, Workflow};
 use crate::event_kind::FOLLOWED_RUN;
-use crate::expr::{Chain, Context, Data};
+use crate::expr::{Chain, ContextName, Data};
 
 /// A name that is not there.
 struct MissingName {
@@ -24,7 +24,7 @@ struct MissingName {
 }
 
 /// Warns of every reference to what is not there.
-pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
+pub(super) fn check(reader: &WorkflowReader<'_>, workflow: &Workflow) {
     let file = File {
         reader,
         workflow,
@@ -55,7 +55,7 @@ const MAX_LOOKUPS: usize = 2_000_000;
 const MAX_SUGGESTIONS: usize = 500;
 
 struct File<'f, 'a> {
-    reader: &'f Reader<'a>,
+    reader: &'f WorkflowReader<'a>,
     workflow: &'f Workflow,
     looks: Cell<usize>,
 }
@@ -64,29 +64,31 @@ impl File<'_, '_> {
     fn missing(&self, site: &ExpressionSite<'_>, chain: &Chain<'_>) -> Option<MissingName> {
         let name = chain.name(0)?;
         match chain.context {
-            Context::Needs => self.need(site.job?, chain, name),
-            Context::Jobs => self.job(chain, name),
-            Context::Steps => self.step(site, chain, name),
-            Context::Matrix => self
+            ContextName::Needs => self.need(site.job?, chain, name),
+            ContextName::Jobs => self.job(chain, name),
+            ContextName::Steps => self.step(site, chain, name),
+            ContextName::Matrix => self
                 .row(site.job?, name)
                 .or_else(|| self.inner_key(site.job?, chain, name)),
-            Context::Job if ["container", "services"].contains(&&*name.to_ascii_lowercase()) => {
+            ContextName::Job
+                if ["container", "services"].contains(&&*name.to_ascii_lowercase()) =>
+            {
                 self.of_job(chain, name)
             }
-            Context::Inputs => self.input(0, name),
-            Context::Github if name.eq_ignore_ascii_case("event") => self.event(chain),
-            Context::Secrets => self.secret(name),
+            ContextName::Inputs => self.input(0, name),
+            ContextName::Github if name.eq_ignore_ascii_case("event") => self.event(chain),
+            ContextName::Secrets => self.secret(name),
             // GitHub's own, of a check run that other forges do not have.
-            Context::Job if name.eq_ignore_ascii_case("check_run_id") => Some(MissingName {
+            ContextName::Job if name.eq_ignore_ascii_case("check_run_id") => Some(MissingName {
                 index: 0,
                 message: "`job.check_run_id` is empty here".to_owned(),
                 help: "jobs have commit statuses, no check runs".to_owned(),
             }),
-            Context::Github if name.to_ascii_lowercase().starts_with("artifacts") => {
+            ContextName::Github if name.to_ascii_lowercase().starts_with("artifacts") => {
                 let known = ["artifacts", "artifacts_list"];
                 let of_list = || {
                     let what = "the context `github`";
-                    let all = context_properties::properties(Context::Github)?;
+                    let all = context_properties::properties(ContextName::Github)?;
                     self.among(0, what, "property", name, all.iter().copied())
                 };
                 match known.iter().any(|known| name.eq_ignore_ascii_case(known)) {
@@ -98,12 +100,14 @@ impl File<'_, '_> {
                     false => of_list(),
                 }
             }
-            Context::Github if name.eq_ignore_ascii_case("ref_protected") => Some(MissingName {
-                index: 0,
-                message: "`github.ref_protected` is always false here".to_owned(),
-                help: "which branches are protected is not asked of the forge".to_owned(),
-            }),
-            Context::Env | Context::Vars => None,
+            ContextName::Github if name.eq_ignore_ascii_case("ref_protected") => {
+                Some(MissingName {
+                    index: 0,
+                    message: "`github.ref_protected` is always false here".to_owned(),
+                    help: "which branches are protected is not asked of the forge".to_owned(),
+                })
+            }
+            ContextName::Env | ContextName::Vars => None,
             context => {
                 let known = context_properties::properties(context)?;
                 let what = format!("the context `{}`", context.name());

@@ -1,8 +1,8 @@
 //! Every place of a workflow at which expressions stand, with what is known there.
 
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
-use crate::expr::{Condition, Data, Expr, Key, Template};
+use crate::expr::{Data, DataKey, Expr, ExprTemplate, IfCondition};
 use crate::source_location::SourceLocation;
 
 /// What a place makes of a value.
@@ -36,7 +36,7 @@ pub(super) struct ExpressionSite<'w> {
 
 /// Goes through a workflow; the path in messages is that of the place.
 pub(super) struct SiteVisitor<'r, 'a, 'w> {
-    reader: &'r Reader<'a>,
+    reader: &'r WorkflowReader<'a>,
     visit: &'r mut dyn FnMut(&ExpressionSite<'w>),
     job: Option<&'w Job>,
     before: &'w [Step],
@@ -45,7 +45,7 @@ pub(super) struct SiteVisitor<'r, 'a, 'w> {
 impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
     /// Calls `visit` for every place.
     pub(super) fn workflow(
-        reader: &'r Reader<'a>,
+        reader: &'r WorkflowReader<'a>,
         workflow: &'w Workflow,
         visit: &'r mut dyn FnMut(&ExpressionSite<'w>),
     ) {
@@ -139,8 +139,8 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
     fn env(&mut self, env: &'w Env) {
         match env {
             Env::Map(entries) => entries.iter().for_each(|(name, value)| match name {
-                Key::Insert => self.template(value, ExpectedKind::Object),
-                Key::Text(name) => {
+                DataKey::Insert => self.template(value, ExpectedKind::Object),
+                DataKey::Text(name) => {
                     self.text(name);
                     self.text(value);
                 }
@@ -167,7 +167,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
             Data::Map(entries) => entries.iter().for_each(|(_, value)| self.data(value)),
             Data::Computed(entries) => {
                 for (key, value) in entries {
-                    if let Key::Text(key) = key {
+                    if let DataKey::Text(key) = key {
                         self.template(key, ExpectedKind::Any);
                     }
                     self.data(value);
@@ -176,7 +176,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
         }
     }
 
-    fn texts<const N: usize>(&mut self, templates: [Option<&'w Template>; N]) {
+    fn texts<const N: usize>(&mut self, templates: [Option<&'w ExprTemplate>; N]) {
         templates
             .into_iter()
             .flatten()
@@ -184,18 +184,18 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
     }
 
     /// Booleans and numbers.
-    fn settings<const N: usize>(&mut self, templates: [&'w Option<Template>; N]) {
+    fn settings<const N: usize>(&mut self, templates: [&'w Option<ExprTemplate>; N]) {
         templates
             .into_iter()
             .flatten()
             .for_each(|template| self.template(template, ExpectedKind::Any));
     }
 
-    fn text(&mut self, template: &'w Template) {
+    fn text(&mut self, template: &'w ExprTemplate) {
         self.template(template, ExpectedKind::Text);
     }
 
-    fn template(&mut self, template: &'w Template, expected: ExpectedKind) {
+    fn template(&mut self, template: &'w ExprTemplate, expected: ExpectedKind) {
         let expressions: Vec<&Expr> = template.expressions().collect();
         // A literal is no expression of the file.
         if template.source.contains("${{") && !expressions.is_empty() {
@@ -210,7 +210,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
         }
     }
 
-    fn condition(&mut self, condition: Option<&'w Condition>) {
+    fn condition(&mut self, condition: Option<&'w IfCondition>) {
         if let Some(condition) = condition {
             let expressions = vec![condition.expr()];
             self.site(

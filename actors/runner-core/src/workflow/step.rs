@@ -9,12 +9,12 @@ use super::background;
 use super::blocks::env;
 use super::checks::{check_id, checked_bool, checked_step_minutes};
 use super::dialect::Dialect;
-use super::fields::Fields;
-use super::reader::Reader;
+use super::fields::MappingFields;
+use super::reader::WorkflowReader;
 use super::types::{Step, StepWork};
 use crate::limits::MAX_STEPS;
 use crate::source_location::Located;
-use crate::yaml::{Node, NodeData};
+use crate::yaml::{NodeData, YamlNode};
 
 /// Where steps stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +61,17 @@ impl StepHost {
 }
 
 /// Reads `steps`.
-pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
+pub(super) fn read_all(
+    reader: &WorkflowReader<'_>,
+    node: &YamlNode,
+    kind: StepHost,
+) -> Option<Vec<Step>> {
     let steps = read_list(reader, node, kind)?;
     background::check_references(reader, &steps);
     Some(steps)
 }
 
-fn read_list(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
+fn read_list(reader: &WorkflowReader<'_>, node: &YamlNode, kind: StepHost) -> Option<Vec<Step>> {
     let NodeData::List(nodes) = &node.data else {
         return reader.wrong_kind(node, "steps", "a list");
     };
@@ -99,8 +103,8 @@ fn read_list(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Ste
 }
 
 /// A step, or those of a `parallel` with the wait for them.
-fn one_or_group(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
-    let read = |steps: &Node| read_list(reader, steps, kind);
+fn one_or_group(reader: &WorkflowReader<'_>, node: &YamlNode, kind: StepHost) -> Option<Vec<Step>> {
+    let read = |steps: &YamlNode| read_list(reader, steps, kind);
     let group = match kind {
         StepHost::Job => background::group(reader, node, read),
         StepHost::Action => None,
@@ -108,7 +112,7 @@ fn one_or_group(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<
     group.unwrap_or_else(|| Some(vec![step(reader, node, kind)?]))
 }
 
-fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
+fn step(reader: &WorkflowReader<'_>, node: &YamlNode, kind: StepHost) -> Option<Step> {
     let fields = reader.fields(node, "a step", kind.keys())?;
     let (availability, condition) = kind.slots(reader.dialect);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
@@ -132,7 +136,12 @@ fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
     Some(step)
 }
 
-fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) -> Option<StepWork> {
+fn work(
+    reader: &WorkflowReader<'_>,
+    node: &YamlNode,
+    fields: MappingFields<'_>,
+    kind: StepHost,
+) -> Option<StepWork> {
     let (availability, _) = kind.slots(reader.dialect);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let mut beginning = node.place;

@@ -3,13 +3,13 @@
 use super::availability;
 use super::checks::{checked_bool, checked_count};
 use super::matrix::check_matrix;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::types::Strategy;
 use crate::expr::Data;
-use crate::yaml::{Node, NodeData};
+use crate::yaml::{NodeData, YamlNode};
 
 /// Reads `strategy`: a mapping, or one expression that gives it.
-pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<Strategy> {
+pub(super) fn read(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<Strategy> {
     if matches!(&node.data, NodeData::Scalar { text, .. } if text.contains("${{")) {
         return of_expression(reader, node);
     }
@@ -32,7 +32,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<Strategy> {
     })
 }
 
-fn of_expression(reader: &Reader<'_>, node: &Node) -> Option<Strategy> {
+fn of_expression(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<Strategy> {
     let whole = reader.template(node, "strategy", availability::STRATEGY)?;
     if !whole.is_one_expression() {
         return reader.wrong_kind(node, "strategy", "a mapping or one expression");

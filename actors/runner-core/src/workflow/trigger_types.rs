@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::event_kind::EventKind;
-use crate::expr::Template;
-use crate::glob::Filter;
+use crate::expr::ExprTemplate;
+use crate::glob::GlobFilter;
 use crate::source_location::{Located, SourceLocation};
 
 /// What starts a workflow.
@@ -57,9 +57,9 @@ pub struct EventTrigger {
     /// Which actions; empty is every one, of `pull_request_target` the three usual ones.
     pub types: Vec<String>,
     /// Which branches: those of the base, or of the run that `workflow_run` follows.
-    pub branches: Filter,
+    pub branches: GlobFilter,
     /// Which changed files, of `pull_request_target`.
-    pub paths: Filter,
+    pub paths: GlobFilter,
     /// Names of the workflows that `workflow_run` follows.
     pub workflows: Vec<String>,
 }
@@ -70,8 +70,8 @@ impl EventTrigger {
         Self {
             kind,
             types: Vec::new(),
-            branches: Filter::All,
-            paths: Filter::All,
+            branches: GlobFilter::All,
+            paths: GlobFilter::All,
             workflows: Vec::new(),
         }
     }
@@ -81,11 +81,11 @@ impl EventTrigger {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct PushTrigger {
     /// Which branches.
-    pub branches: Filter,
+    pub branches: GlobFilter,
     /// Which tags.
-    pub tags: Filter,
+    pub tags: GlobFilter,
     /// Which changed files.
-    pub paths: Filter,
+    pub paths: GlobFilter,
 }
 
 /// `on.pull_request`.
@@ -94,9 +94,9 @@ pub struct PullRequestTrigger {
     /// Which actions; empty is the default (opened, synchronize, reopened).
     pub types: Vec<String>,
     /// Which base branches.
-    pub branches: Filter,
+    pub branches: GlobFilter,
     /// Which changed files.
-    pub paths: Filter,
+    pub paths: GlobFilter,
 }
 
 /// `on.workflow_call`.
@@ -107,7 +107,7 @@ pub struct CallTrigger {
     /// Secrets the caller must give.
     pub secrets: Vec<SecretSpec>,
     /// What the caller gets.
-    pub outputs: Vec<(String, Template)>,
+    pub outputs: Vec<(String, ExprTemplate)>,
 }
 
 /// A secret a called workflow takes.
@@ -132,7 +132,7 @@ pub struct InputSpec {
     /// Whether it must be given.
     pub required: bool,
     /// Its value when it is not given.
-    pub default: Option<Template>,
+    pub default: Option<ExprTemplate>,
     /// Where it was written.
     pub place: SourceLocation,
 }

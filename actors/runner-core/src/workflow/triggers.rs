@@ -4,23 +4,23 @@ use config_core::quoted;
 
 use super::events::{self, PULL_REQUEST_TYPES};
 use super::filters::filter;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::trigger_types::{PullRequestTrigger, PushTrigger, Triggers};
-use crate::expr::Value;
+use crate::expr::ExprValue;
 use crate::schedule::{self, Schedule};
 use crate::source_location::{Located, SourceLocation};
-use crate::yaml::{Entry, Node, NodeData};
+use crate::yaml::{NodeData, YamlEntry, YamlNode};
 
 /// GitHub's shortest time between two runs of a schedule, in minutes (page "Events that trigger
 /// workflows", `schedule`).
 const MIN_INTERVAL_MINUTES: i64 = 5;
 
 /// Reads `on`.
-pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
+pub(super) fn read(reader: &WorkflowReader<'_>, node: &YamlNode) -> Triggers {
     let mut triggers = Triggers::default();
     match &node.data {
         NodeData::Scalar {
-            value: Value::Text(name),
+            value: ExprValue::Text(name),
             ..
         } => {
             add(reader, &mut triggers, name, node.place, None);
@@ -33,7 +33,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
             }
         }
         NodeData::Map(entries) => {
-            for Entry {
+            for YamlEntry {
                 key,
                 key_place,
                 value,
@@ -53,11 +53,11 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
 }
 
 fn add(
-    reader: &Reader<'_>,
+    reader: &WorkflowReader<'_>,
     triggers: &mut Triggers,
     name: &str,
     place: SourceLocation,
-    options: Option<&Node>,
+    options: Option<&YamlNode>,
 ) {
     let options = options.filter(|node| !node.is_null());
     match name {
@@ -110,7 +110,7 @@ fn add(
     }
 }
 
-fn push(reader: &Reader<'_>, node: &Node) -> PushTrigger {
+fn push(reader: &WorkflowReader<'_>, node: &YamlNode) -> PushTrigger {
     let known = [
         "branches",
         "branches-ignore",
@@ -130,7 +130,7 @@ fn push(reader: &Reader<'_>, node: &Node) -> PushTrigger {
     }
 }
 
-fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
+fn pull_request(reader: &WorkflowReader<'_>, node: &YamlNode) -> PullRequestTrigger {
     // Tag filters mean nothing here, but a mapping may be shared with `push` by an alias.
     let known = [
         "types",
@@ -180,7 +180,7 @@ fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
 /// Shown where `schedule` says nothing.
 const SCHEDULE_EXAMPLE: &str = "for example `schedule: [{cron: '0 4 * * *'}]`";
 
-fn schedules(reader: &Reader<'_>, node: &Node) -> Vec<Located<Schedule>> {
+fn schedules(reader: &WorkflowReader<'_>, node: &YamlNode) -> Vec<Located<Schedule>> {
     let NodeData::List(entries) = &node.data else {
         return reader
             .wrong_kind(node, "schedule", "a list of `cron` entries")
@@ -196,7 +196,7 @@ fn schedules(reader: &Reader<'_>, node: &Node) -> Vec<Located<Schedule>> {
         .collect()
 }
 
-fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
+fn schedule(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<Located<Schedule>> {
     let fields = reader.fields(node, "a schedule", &["cron", "timezone"])?;
     let timezone = fields.read(reader, "timezone", |node| {
         let name = reader.plain(node, "timezone")?;
@@ -244,7 +244,7 @@ fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
 }
 
 /// An IANA name. One that is not known would never start anything, and nobody would be told.
-fn check_zone(reader: &Reader<'_>, name: &str, place: SourceLocation) {
+fn check_zone(reader: &WorkflowReader<'_>, name: &str, place: SourceLocation) {
     if jiff::tz::TimeZone::get(name).is_err() {
         let message = format!("unknown time zone {}", quoted(name));
         let known: Vec<String> = jiff::tz::db()

@@ -8,7 +8,7 @@ use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
 use super::trigger_types::Triggers;
-use crate::expr::{Condition, Data, Key, Template};
+use crate::expr::{Data, DataKey, ExprTemplate, IfCondition};
 use crate::source_location::{Located, SourceLocation};
 
 /// Where workflows lie in a repository; the first that exists counts.
@@ -29,7 +29,7 @@ pub struct Workflow {
     /// Its name, as it was written.
     pub name: Option<String>,
     /// What a run of it is called.
-    pub run_name: Option<Template>,
+    pub run_name: Option<ExprTemplate>,
     /// What starts it.
     pub on: Triggers,
     /// Environment of every step.
@@ -81,7 +81,7 @@ impl Workflow {
 
 /// What a file asks for and is not done here: the job (or the run) is refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Refusal {
+pub struct FeatureRefusal {
     /// What: `services`, `container`, `uses: docker://…`.
     pub feature: String,
     /// Why, and what to do instead.
@@ -98,7 +98,7 @@ pub struct Refusal {
     pub locked: Option<String>,
 }
 
-impl Refusal {
+impl FeatureRefusal {
     pub(crate) fn new(feature: &str, reason: &str, file: &str, place: SourceLocation) -> Self {
         Self {
             feature: feature.to_owned(),
@@ -130,7 +130,7 @@ impl Refusal {
     }
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for FeatureRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             feature,
@@ -149,9 +149,9 @@ impl std::fmt::Display for Refusal {
 #[serde(untagged)]
 pub enum Env {
     /// Names and values, in order; names may hold expressions too, or add what the value gives.
-    Map(Vec<(Key, Template)>),
+    Map(Vec<(DataKey, ExprTemplate)>),
     /// An expression.
-    Expr(Template),
+    Expr(ExprTemplate),
 }
 
 impl Default for Env {
@@ -164,18 +164,18 @@ impl Default for Env {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct RunDefaults {
     /// The shell.
-    pub shell: Option<Template>,
+    pub shell: Option<ExprTemplate>,
     /// The directory, relative to the workspace.
-    pub working_directory: Option<Template>,
+    pub working_directory: Option<ExprTemplate>,
 }
 
 /// `concurrency`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Concurrency {
     /// Of one group only one runs.
-    pub group: Template,
+    pub group: ExprTemplate,
     /// Whether a newer one ends the one that runs.
-    pub cancel_in_progress: Option<Template>,
+    pub cancel_in_progress: Option<ExprTemplate>,
     /// How many wait.
     pub queue: ConcurrencyQueue,
 }
@@ -199,11 +199,11 @@ pub struct Job {
     /// Where it was written.
     pub place: SourceLocation,
     /// Its name for people.
-    pub name: Option<Template>,
+    pub name: Option<ExprTemplate>,
     /// Jobs that must have ended before.
     pub needs: Vec<Located<String>>,
     /// Whether it runs.
-    pub condition: Option<Condition>,
+    pub condition: Option<IfCondition>,
     /// Its matrix.
     pub strategy: Option<Strategy>,
     /// Environment of its steps.
@@ -215,11 +215,11 @@ pub struct Job {
     /// Which runs of it exclude each other.
     pub concurrency: Option<Concurrency>,
     /// Whether the run goes on when it fails.
-    pub continue_on_error: Option<Template>,
+    pub continue_on_error: Option<ExprTemplate>,
     /// After how many minutes it is ended (360 when not given).
-    pub timeout_minutes: Option<Template>,
+    pub timeout_minutes: Option<ExprTemplate>,
     /// What other jobs get from it.
-    pub outputs: Vec<(String, Template)>,
+    pub outputs: Vec<(String, ExprTemplate)>,
     /// The container that its steps run in.
     pub container: Option<Located<Data>>,
     /// The containers beside it, by name.
@@ -232,7 +232,7 @@ pub struct Job {
     /// What it does.
     pub work: JobWork,
     /// What it asks for and is not done.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<FeatureRefusal>,
 }
 
 impl Job {
@@ -259,7 +259,7 @@ pub enum JobWork {
         /// Its path in the repository, or where else it is.
         uses: Located<String>,
         /// Its inputs.
-        with: Vec<(String, Template)>,
+        with: Vec<(String, ExprTemplate)>,
         /// Its secrets.
         secrets: CallSecrets,
     },
@@ -272,7 +272,7 @@ pub enum CallSecrets {
     /// All of the caller's.
     Inherit,
     /// These.
-    Only(Vec<(String, Template)>),
+    Only(Vec<(String, ExprTemplate)>),
 }
 
 /// `strategy`.
@@ -286,9 +286,9 @@ pub struct Strategy {
     #[serde(skip)]
     pub is_computed: bool,
     /// Whether one failure ends the others (true when not given).
-    pub fail_fast: Option<Template>,
+    pub fail_fast: Option<ExprTemplate>,
     /// How many may run at once.
-    pub max_parallel: Option<Template>,
+    pub max_parallel: Option<ExprTemplate>,
 }
 
 /// A step.
@@ -299,15 +299,15 @@ pub struct Step {
     /// Its id, by which later steps refer to it.
     pub id: Option<String>,
     /// Its name for people.
-    pub name: Option<Template>,
+    pub name: Option<ExprTemplate>,
     /// Whether it runs.
-    pub condition: Option<Condition>,
+    pub condition: Option<IfCondition>,
     /// Environment of this step.
     pub env: Env,
     /// Whether the job goes on as if it had succeeded.
-    pub continue_on_error: Option<Template>,
+    pub continue_on_error: Option<ExprTemplate>,
     /// After how many minutes it is ended.
-    pub timeout_minutes: Option<Template>,
+    pub timeout_minutes: Option<ExprTemplate>,
     /// Whether those after it begin before it has ended.
     pub background: bool,
     /// What it does.
@@ -321,11 +321,11 @@ pub enum StepWork {
     /// A script.
     Run {
         /// The script.
-        script: Template,
+        script: ExprTemplate,
         /// The shell.
-        shell: Option<Template>,
+        shell: Option<ExprTemplate>,
         /// The directory, relative to the workspace.
-        working_directory: Option<Template>,
+        working_directory: Option<ExprTemplate>,
     },
     /// An action.
     Uses {
@@ -335,7 +335,7 @@ pub enum StepWork {
         #[serde(skip)]
         comment: Option<String>,
         /// Its inputs.
-        with: Vec<(String, Template)>,
+        with: Vec<(String, ExprTemplate)>,
     },
     /// Waits for steps in the background.
     Wait(WaitFor),

@@ -3,19 +3,19 @@
 
 use config_core::quoted;
 
-use super::reader::Reader;
-use crate::expr::Template;
+use super::reader::WorkflowReader;
+use crate::expr::ExprTemplate;
 use crate::source_location::SourceLocation;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// What it names, without blanks around it: a block (`uses: |`) ends with a line break.
-pub(super) fn named(reader: &Reader<'_>, node: &Node) -> Option<String> {
+pub(super) fn named(reader: &WorkflowReader<'_>, node: &YamlNode) -> Option<String> {
     let name = reader.plain(node, "uses")?;
     Some(name.trim().to_owned())
 }
 
 /// `owner/name[/path]@ref`, `./path`, `docker://image`, or (as Forgejo has it) an address.
-pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
+pub(super) fn check_action(reader: &WorkflowReader<'_>, uses: &str, place: SourceLocation) {
     if uses.trim().is_empty() {
         let help = "for example `actions/checkout@v4`";
         reader.error_help(place, "`uses` is empty", help);
@@ -51,7 +51,7 @@ pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocatio
 }
 
 /// `./path` of the same commit, or `owner/name/path@ref`.
-pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
+pub(super) fn check_called(reader: &WorkflowReader<'_>, uses: &str, place: SourceLocation) {
     if uses.trim().is_empty() {
         reader.error_help(
             place,
@@ -72,7 +72,7 @@ pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: SourceLocatio
 }
 
 /// `owner/repo/path/to/workflow.yml@ref`.
-fn check_remote(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
+fn check_remote(reader: &WorkflowReader<'_>, uses: &str, place: SourceLocation) {
     let name = uses.split_once('@').map(|(name, _)| name);
     let name = name.map(|name| name.split_once("://").map_or(name, |(_, rest)| rest));
     let parts: Vec<&str> = name.unwrap_or_default().split('/').collect();
@@ -94,9 +94,9 @@ fn check_remote(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
 
 /// The inputs without which an action that is done here fails.
 pub(super) fn check_inputs(
-    reader: &Reader<'_>,
+    reader: &WorkflowReader<'_>,
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
     place: SourceLocation,
 ) {
     for input in crate::plan::required_inputs(uses) {

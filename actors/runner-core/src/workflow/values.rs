@@ -5,14 +5,14 @@ use config_core::quoted;
 
 use super::comparisons;
 use super::kinds::{self, KindByName};
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use super::sites::{ExpectedKind, ExpressionSite, SiteVisitor};
 use super::types::Workflow;
-use crate::expr::{Context, Expr, Function, Kind, KindLookup, Operator, Value};
+use crate::expr::{BinaryOperator, ContextName, Expr, ExprValue, Function, KindLookup, ValueType};
 use crate::source_location::SourceLocation;
 
 /// Errors where GitHub refuses the file, else warnings.
-pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
+pub(super) fn check(reader: &WorkflowReader<'_>, workflow: &Workflow) {
     let inputs = kinds::of_inputs(workflow);
     // Of the job that is being gone through.
     let mut rows: (Option<&str>, KindByName) = Default::default();
@@ -25,7 +25,7 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
             rows = (id, site.job.map(kinds::of_matrix).unwrap_or_default());
         }
         let named = |context, name: &str| {
-            let kinds = if context == Context::Inputs {
+            let kinds = if context == ContextName::Inputs {
                 &inputs
             } else {
                 &rows.1
@@ -47,7 +47,7 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
 
 /// An expression's place, looked for only when there is something to say.
 struct ExpressionLocation<'s, 'a, 'w> {
-    reader: &'s Reader<'a>,
+    reader: &'s WorkflowReader<'a>,
     workflow: &'s Workflow,
     site: &'s ExpressionSite<'w>,
     nth: usize,
@@ -90,7 +90,7 @@ fn part(at: &ExpressionLocation<'_, '_, '_>, expr: &Expr, named: KindLookup<'_>)
                 at.warn(error.to_string(), help);
             }
         }
-        Expr::Binary(Operator::And | Operator::Or, ..) => {}
+        Expr::Binary(BinaryOperator::And | BinaryOperator::Or, ..) => {}
         Expr::Binary(operator, left, right) => {
             if let (Some(left), Some(right)) = (left.kind(named), right.kind(named)) {
                 comparison(at, *operator, left, right);
@@ -108,24 +108,29 @@ fn part(at: &ExpressionLocation<'_, '_, '_>, expr: &Expr, named: KindLookup<'_>)
 /// The first argument, if it is a text as written.
 fn literal(arguments: &[Expr]) -> Option<&str> {
     match arguments.first() {
-        Some(Expr::Literal(Value::Text(text))) => Some(text),
+        Some(Expr::Literal(ExprValue::Text(text))) => Some(text),
         _ => None,
     }
 }
 
 /// Two values of which one is a list or an object are equal only when they are the same one; those
 /// that are no numbers are never less or more.
-fn comparison(at: &ExpressionLocation<'_, '_, '_>, operator: Operator, left: Kind, right: Kind) {
-    let holds_many = |kind| matches!(kind, Kind::List | Kind::Object);
+fn comparison(
+    at: &ExpressionLocation<'_, '_, '_>,
+    operator: BinaryOperator,
+    left: ValueType,
+    right: ValueType,
+) {
+    let holds_many = |kind| matches!(kind, ValueType::List | ValueType::Object);
     // What is there in one copy of a job may be nothing in another.
-    let nothing = left == Kind::Null || right == Kind::Null;
+    let nothing = left == ValueType::Null || right == ValueType::Null;
     if nothing || !holds_many(left) && !holds_many(right) {
         return;
     }
-    if left == right && matches!(operator, Operator::Equal | Operator::NotEqual) {
+    if left == right && matches!(operator, BinaryOperator::Equal | BinaryOperator::NotEqual) {
         return;
     }
-    let result = if operator == Operator::NotEqual {
+    let result = if operator == BinaryOperator::NotEqual {
         "true"
     } else {
         "false"
@@ -138,11 +143,11 @@ fn comparison(at: &ExpressionLocation<'_, '_, '_>, operator: Operator, left: Kin
     at.warn(message, "compare texts, numbers or booleans");
 }
 
-fn property(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>, name: &Expr) {
+fn property(at: &ExpressionLocation<'_, '_, '_>, kind: Option<ValueType>, name: &Expr) {
     let Some(kind) = kind else {
         return;
     };
-    if matches!(kind, Kind::List | Kind::Object) {
+    if matches!(kind, ValueType::List | ValueType::Object) {
         return;
     }
     let name = match name {
@@ -154,20 +159,24 @@ fn property(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>, name: &Expr
 }
 
 /// What becomes of the value.
-fn value_use(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>) {
+fn value_use(at: &ExpressionLocation<'_, '_, '_>, kind: Option<ValueType>) {
     let Some(kind) = kind else {
         return;
     };
     let site = at.site;
     match site.expected {
-        ExpectedKind::Object if !site.alone || !matches!(kind, Kind::Object | Kind::Null) => {
+        ExpectedKind::Object
+            if !site.alone || !matches!(kind, ValueType::Object | ValueType::Null) =>
+        {
             let found = if site.alone { kind.name() } else { "a text" };
             let message = format!("env is {found}, expected an object");
             at.warn(message, "the step or the job would fail; write a mapping");
         }
-        ExpectedKind::Text if matches!(kind, Kind::List | Kind::Object | Kind::Null) => {
+        ExpectedKind::Text
+            if matches!(kind, ValueType::List | ValueType::Object | ValueType::Null) =>
+        {
             let message = match kind {
-                Kind::Null => "an empty value leaves nothing in a text".to_owned(),
+                ValueType::Null => "an empty value leaves nothing in a text".to_owned(),
                 kind => format!("{} in a text says only `{}`", kind.name(), kind.in_text()),
             };
             at.warn(message, "`toJSON` writes out what it holds");

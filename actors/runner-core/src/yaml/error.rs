@@ -4,13 +4,13 @@ use crate::source_location::SourceLocation;
 
 /// Why a text is not a YAML file that is read here, and where.
 #[derive(Debug)]
-pub(crate) struct LoadError {
+pub(crate) struct YamlError {
     pub(crate) place: SourceLocation,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-impl LoadError {
+impl YamlError {
     pub(super) fn new(place: SourceLocation, message: impl Into<String>) -> Self {
         Self {
             place,

@@ -5,14 +5,14 @@ use std::collections::hash_map::Entry;
 
 use config_core::quoted;
 
-use super::error::LoadError;
+use super::error::YamlError;
 use super::merge::{MERGE_KEY, MergeKeys};
-use super::{Node, NodeData};
-use crate::expr::Value;
+use super::{NodeData, YamlNode};
+use crate::expr::ExprValue;
 use crate::source_location::SourceLocation;
 
 /// A key whose value comes next.
-pub(super) struct Key {
+pub(super) struct PendingKey {
     pub(super) text: String,
     pub(super) place: SourceLocation,
     /// The line on which it was before: its value is not kept.
@@ -21,12 +21,12 @@ pub(super) struct Key {
 
 /// A key, if it is a scalar. `seen` has the lines of those before.
 pub(super) fn new_key(
-    node: &Node,
+    node: &YamlNode,
     seen: &mut HashMap<String, u32>,
     merge: MergeKeys,
-) -> Result<Key, LoadError> {
+) -> Result<PendingKey, YamlError> {
     let NodeData::Scalar { text, value } = &node.data else {
-        let error = LoadError::new(
+        let error = YamlError::new(
             node.place,
             format!("a key is {}, expected a text", node.kind()),
         );
@@ -40,11 +40,11 @@ pub(super) fn new_key(
     };
     // A quoted `<<` is a text like any other, but nobody means one.
     if text == MERGE_KEY && merge == MergeKeys::Refused {
-        let error = LoadError::new(node.place, "merge keys (`<<`) are not part of YAML 1.2");
+        let error = YamlError::new(node.place, "merge keys (`<<`) are not part of YAML 1.2");
         return Err(error.help("write the entries out, or alias the whole mapping"));
     }
     let key = match value {
-        Value::Null => String::new(),
+        ExprValue::Null => String::new(),
         _ => text.clone(),
     };
     let before = match seen.entry(key.to_lowercase()) {
@@ -54,7 +54,7 @@ pub(super) fn new_key(
             None
         }
     };
-    Ok(Key {
+    Ok(PendingKey {
         text: key,
         place: node.place,
         before,
@@ -62,7 +62,7 @@ pub(super) fn new_key(
 }
 
 /// That a key was there before, on that line.
-pub(super) fn twice(key: &Key, line: u32) -> LoadError {
+pub(super) fn twice(key: &PendingKey, line: u32) -> YamlError {
     let message = format!("{} is there twice, first on line {line}", quoted(&key.text));
-    LoadError::new(key.place, message).help("keys that differ only in case are the same key")
+    YamlError::new(key.place, message).help("keys that differ only in case are the same key")
 }

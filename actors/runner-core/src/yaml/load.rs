@@ -8,26 +8,26 @@ use std::sync::Arc;
 use config_core::{SourceText, quoted};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
-use super::error::LoadError;
+use super::error::YamlError;
 use super::indent::IndentCorrections;
-use super::keys::{Key, new_key, twice};
+use super::keys::{PendingKey, new_key, twice};
 use super::merge::{self, MergeKeys};
-use super::{Entry, Node, NodeData, resolve};
-use crate::expr::Value;
+use super::{NodeData, YamlEntry, YamlNode, resolve};
+use crate::expr::ExprValue;
 use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FINDINGS, MAX_NODES};
 use crate::source_location::SourceLocation;
 
 /// The one document of a text.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct YamlDocument {
     /// Its value, without the entries whose keys are there twice.
-    pub(crate) root: Arc<Node>,
+    pub(crate) root: Arc<YamlNode>,
     /// What is wrong with it, though the rest can be read.
-    pub(crate) mistakes: Vec<LoadError>,
+    pub(crate) mistakes: Vec<YamlError>,
 }
 
 /// Reads the one document of a text.
-pub(crate) fn load(source: &SourceText, merge: MergeKeys) -> Result<Document, LoadError> {
+pub(crate) fn load(source: &SourceText, merge: MergeKeys) -> Result<YamlDocument, YamlError> {
     let mut moved = IndentCorrections::default();
     loop {
         let text = moved.apply(source.text());
@@ -50,7 +50,7 @@ enum LoadFailure {
     /// The parser says so.
     Syntax(saphyr_parser::ScanError),
     /// What it read is not taken here.
-    Here(LoadError),
+    Here(YamlError),
 }
 
 /// A list or mapping that is still open.
@@ -64,11 +64,11 @@ struct OpenCollection {
 }
 
 enum CollectionKind {
-    List(Vec<Arc<Node>>),
+    List(Vec<Arc<YamlNode>>),
     Map {
-        entries: Vec<Entry>,
+        entries: Vec<YamlEntry>,
         seen: HashMap<String, u32>,
-        key: Option<Key>,
+        key: Option<PendingKey>,
     },
 }
 
@@ -85,10 +85,10 @@ struct Loader<'a> {
     merge: MergeKeys,
     lines: Vec<usize>,
     open: Vec<OpenCollection>,
-    anchors: HashMap<usize, (Arc<Node>, ExpandedSize)>,
-    root: Option<Arc<Node>>,
+    anchors: HashMap<usize, (Arc<YamlNode>, ExpandedSize)>,
+    root: Option<Arc<YamlNode>>,
     documents: usize,
-    mistakes: Vec<LoadError>,
+    mistakes: Vec<YamlError>,
     /// Line, column and byte of the marker that was asked for last.
     last: Cell<(usize, usize, usize)>,
 }
@@ -120,11 +120,11 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Document, LoadError> {
+    fn finish(self) -> Result<YamlDocument, YamlError> {
         let mistakes = self.mistakes;
         match self.root {
-            Some(root) => Ok(Document { root, mistakes }),
-            None => Err(LoadError::new(
+            Some(root) => Ok(YamlDocument { root, mistakes }),
+            None => Err(YamlError::new(
                 SourceLocation::default(),
                 "the file holds no value",
             )),
@@ -173,13 +173,13 @@ impl<'a> Loader<'a> {
         self.place(span.start, span.end)
     }
 
-    fn wrong_syntax(&self, error: &saphyr_parser::ScanError) -> LoadError {
+    fn wrong_syntax(&self, error: &saphyr_parser::ScanError) -> YamlError {
         let mut place = self.place(*error.marker(), *error.marker());
         place.end = place.start + 1;
         if error.info().contains("recursion") {
             return too_deep(place);
         }
-        let wrong = LoadError::new(place, format!("not valid YAML: {}", error.info()));
+        let wrong = YamlError::new(place, format!("not valid YAML: {}", error.info()));
         let line = self.source.text()[place.bytes().start.min(self.source.text().len())..]
             .lines()
             .next();
@@ -191,12 +191,12 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), LoadError> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    let error = LoadError::new(self.span(span), "a second document begins here");
+                    let error = YamlError::new(self.span(span), "a second document begins here");
                     return Err(error.help("a workflow file holds one; take the `---` away"));
                 }
             }
@@ -209,7 +209,7 @@ impl<'a> Loader<'a> {
                     nodes: 1,
                     bytes: text.len(),
                 };
-                let node = Node {
+                let node = YamlNode {
                     place,
                     data: NodeData::Scalar { text, value },
                 };
@@ -232,7 +232,7 @@ impl<'a> Loader<'a> {
             Event::Alias(anchor) => {
                 let known = self.anchors.get(&anchor).cloned();
                 let (node, weight) = known.ok_or_else(|| {
-                    LoadError::new(self.span(span), "the alias refers to itself or to nothing")
+                    YamlError::new(self.span(span), "the alias refers to itself or to nothing")
                 })?;
                 let place = self.span(span);
                 self.add(node, place, weight, 0)?;
@@ -248,26 +248,26 @@ impl<'a> Loader<'a> {
         plain: bool,
         tag: Option<&Tag>,
         place: SourceLocation,
-    ) -> Result<Value, LoadError> {
+    ) -> Result<ExprValue, YamlError> {
         let Some(tag) = tag else {
             return Ok(if plain {
                 resolve(text)
             } else {
-                Value::text(text)
+                ExprValue::text(text)
             });
         };
         let core = tag.is_yaml_core_schema() || tag.handle == "!!";
         match tag.suffix.as_str() {
-            "str" if core => Ok(Value::text(text)),
+            "str" if core => Ok(ExprValue::text(text)),
             "int" | "float" | "bool" | "null" if core => Ok(resolve(text)),
             // A lone `!`: whatever it looks like, it is a text.
-            "" if tag.handle == "!" => Ok(Value::text(text)),
-            "!" if tag.handle.is_empty() => Ok(Value::text(text)),
+            "" if tag.handle == "!" => Ok(ExprValue::text(text)),
+            "!" if tag.handle.is_empty() => Ok(ExprValue::text(text)),
             _ => Err(unknown_tag(tag, place)),
         }
     }
 
-    fn check_tag(&self, tag: Option<&Tag>, span: Span) -> Result<(), LoadError> {
+    fn check_tag(&self, tag: Option<&Tag>, span: Span) -> Result<(), YamlError> {
         match tag {
             Some(tag) if !matches!(tag.suffix.as_str(), "map" | "seq") => {
                 Err(unknown_tag(tag, self.span(span)))
@@ -281,7 +281,7 @@ impl<'a> Loader<'a> {
         span: Span,
         anchor: usize,
         inside: CollectionKind,
-    ) -> Result<(), LoadError> {
+    ) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(self.span(span)));
         }
@@ -296,7 +296,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn end(&mut self, span: Span) -> Result<(), LoadError> {
+    fn end(&mut self, span: Span) -> Result<(), YamlError> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -306,7 +306,7 @@ impl<'a> Loader<'a> {
             CollectionKind::Map { entries, .. } => NodeData::Map(merge::merged(entries)?),
         };
         self.add(
-            Arc::new(Node { place, data }),
+            Arc::new(YamlNode { place, data }),
             place,
             open.weight,
             open.anchor,
@@ -316,11 +316,11 @@ impl<'a> Loader<'a> {
     /// Puts a finished value where it belongs.
     fn add(
         &mut self,
-        node: Arc<Node>,
+        node: Arc<YamlNode>,
         place: SourceLocation,
         weight: ExpandedSize,
         anchor: usize,
-    ) -> Result<(), LoadError> {
+    ) -> Result<(), YamlError> {
         if anchor > 0 {
             self.anchors.insert(anchor, (node.clone(), weight));
         }
@@ -335,7 +335,7 @@ impl<'a> Loader<'a> {
                 "the file is too large with its aliases written out: \
                  {MAX_NODES} values and {MAX_EXPANDED_BYTES} bytes at most"
             );
-            return Err(LoadError::new(place, message));
+            return Err(YamlError::new(place, message));
         }
         match &mut parent.inside {
             CollectionKind::List(values) => values.push(node),
@@ -346,7 +346,7 @@ impl<'a> Loader<'a> {
                         self.mistakes.push(twice(&key, line));
                     }
                     Some(_) => {}
-                    None => entries.push(Entry {
+                    None => entries.push(YamlEntry {
                         key: key.text,
                         key_place: key.place,
                         value: node,
@@ -358,13 +358,13 @@ impl<'a> Loader<'a> {
     }
 }
 
-fn unknown_tag(tag: &Tag, place: SourceLocation) -> LoadError {
+fn unknown_tag(tag: &Tag, place: SourceLocation) -> YamlError {
     let shown = quoted(&format!("{}{}", tag.handle, tag.suffix));
-    LoadError::new(place, format!("unknown tag {shown}")).help("workflows use no tags of their own")
+    YamlError::new(place, format!("unknown tag {shown}")).help("workflows use no tags of their own")
 }
 
-fn too_deep(place: SourceLocation) -> LoadError {
-    LoadError::new(
+fn too_deep(place: SourceLocation) -> YamlError {
+    YamlError::new(
         place,
         format!("values are nested more than {MAX_DEPTH} deep"),
     )

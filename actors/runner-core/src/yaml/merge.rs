@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::error::LoadError;
-use super::{Entry, Node, NodeData};
+use super::error::YamlError;
+use super::{NodeData, YamlEntry, YamlNode};
 use crate::limits::MAX_NODES;
 
 /// The key that stands for the entries of others.
@@ -25,12 +25,12 @@ pub(crate) enum MergeKeys {
 ///
 /// # Errors
 /// When it names something else than mappings, or the mapping grows too large.
-pub(super) fn merged(mut entries: Vec<Entry>) -> Result<Vec<Entry>, LoadError> {
+pub(super) fn merged(mut entries: Vec<YamlEntry>) -> Result<Vec<YamlEntry>, YamlError> {
     let Some(at) = entries.iter().position(|entry| entry.key == MERGE_KEY) else {
         return Ok(entries);
     };
     let merge = entries.remove(at);
-    let sources: Vec<&Arc<Node>> = match &merge.value.data {
+    let sources: Vec<&Arc<YamlNode>> = match &merge.value.data {
         NodeData::List(all) => all.iter().collect(),
         _ => vec![&merge.value],
     };
@@ -38,17 +38,17 @@ pub(super) fn merged(mut entries: Vec<Entry>) -> Result<Vec<Entry>, LoadError> {
     for source in sources {
         let NodeData::Map(more) = &source.data else {
             let message = format!("`<<` names {}, expected a mapping", source.kind());
-            return Err(LoadError::new(merge.key_place, message));
+            return Err(YamlError::new(merge.key_place, message));
         };
         for entry in more {
             if entries.len() >= MAX_NODES {
-                return Err(LoadError::new(
+                return Err(YamlError::new(
                     merge.key_place,
                     "`<<` names too many entries",
                 ));
             }
             if known.insert(entry.key.to_lowercase()) {
-                entries.push(Entry {
+                entries.push(YamlEntry {
                     key: entry.key.clone(),
                     key_place: entry.key_place,
                     value: Arc::clone(&entry.value),

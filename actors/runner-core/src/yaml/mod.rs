@@ -13,12 +13,12 @@ pub(crate) use load::load;
 pub(crate) use merge::MergeKeys;
 pub(crate) use scalar::resolve;
 
-use crate::expr::Value;
+use crate::expr::ExprValue;
 use crate::source_location::SourceLocation;
 
 /// A value of a file.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     pub(crate) place: SourceLocation,
     pub(crate) data: NodeData,
 }
@@ -27,34 +27,35 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) enum NodeData {
     /// A scalar: its text, and what it stands for (quoted, it is always a text).
-    Scalar { text: String, value: Value },
+    Scalar { text: String, value: ExprValue },
     /// A list.
-    List(Vec<Arc<Node>>),
+    List(Vec<Arc<YamlNode>>),
     /// A mapping, in order; no key twice.
-    Map(Vec<Entry>),
+    Map(Vec<YamlEntry>),
 }
 
 /// A key and its value.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct YamlEntry {
     pub(crate) key: String,
     pub(crate) key_place: SourceLocation,
-    pub(crate) value: Arc<Node>,
+    pub(crate) value: Arc<YamlNode>,
 }
 
-impl Node {
+impl YamlNode {
     /// What kind it is, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.data {
             NodeData::Scalar {
-                value: Value::Null, ..
+                value: ExprValue::Null,
+                ..
             } => "empty",
             NodeData::Scalar {
-                value: Value::Bool(_),
+                value: ExprValue::Bool(_),
                 ..
             } => "a boolean",
             NodeData::Scalar {
-                value: Value::Number(_),
+                value: ExprValue::Number(_),
                 ..
             } => "a number",
             NodeData::Scalar { .. } => "a text",
@@ -64,7 +65,7 @@ impl Node {
     }
 
     /// The entry of a mapping's key.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&YamlEntry> {
         match &self.data {
             NodeData::Map(entries) => entries.iter().find(|entry| entry.key == key),
             _ => None,
@@ -76,18 +77,19 @@ impl Node {
         match &self.data {
             NodeData::Scalar {
                 text,
-                value: Value::Text(_),
+                value: ExprValue::Text(_),
             } => Some(text),
             _ => None,
         }
     }
 
     /// The elements of a list; of a scalar the scalar itself, of nothing nothing.
-    pub(crate) fn items(&self) -> Vec<&Node> {
+    pub(crate) fn items(&self) -> Vec<&YamlNode> {
         match &self.data {
             NodeData::List(values) => values.iter().map(|value| &**value).collect(),
             NodeData::Scalar {
-                value: Value::Null, ..
+                value: ExprValue::Null,
+                ..
             }
             | NodeData::Map(_) => Vec::new(),
             NodeData::Scalar { .. } => vec![self],
@@ -104,7 +106,7 @@ impl Node {
         matches!(
             &self.data,
             NodeData::Scalar {
-                value: Value::Null,
+                value: ExprValue::Null,
                 ..
             }
         )

@@ -1,17 +1,17 @@
 //! What a plain scalar stands for: the core schema of YAML 1.2, in which `on` and `yes` are texts.
 
-use crate::expr::Value;
+use crate::expr::ExprValue;
 
 /// The value of a plain scalar.
-pub(crate) fn resolve(text: &str) -> Value {
+pub(crate) fn resolve(text: &str) -> ExprValue {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
-        ".nan" | ".NaN" | ".NAN" => Value::Number(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::Number(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Value::Number(f64::NEG_INFINITY),
-        _ => number(text).map_or_else(|| Value::text(text), Value::Number),
+        "" | "~" | "null" | "Null" | "NULL" => ExprValue::Null,
+        "true" | "True" | "TRUE" => ExprValue::Bool(true),
+        "false" | "False" | "FALSE" => ExprValue::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => ExprValue::Number(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => ExprValue::Number(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => ExprValue::Number(f64::NEG_INFINITY),
+        _ => number(text).map_or_else(|| ExprValue::text(text), ExprValue::Number),
     }
 }
 

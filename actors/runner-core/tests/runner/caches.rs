@@ -2,7 +2,7 @@
 
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::Value;
+use runner_core::expr::ExprValue;
 
 fn event(kind: EventKind, reference: &str, base: Option<&str>, untrusted: bool) -> EventContext {
     EventContext {
@@ -18,7 +18,7 @@ fn event(kind: EventKind, reference: &str, base: Option<&str>, untrusted: bool) 
         changed_paths: None,
         message: None,
         inputs: Vec::new(),
-        payload: Value::Null,
+        payload: ExprValue::Null,
     }
 }
 

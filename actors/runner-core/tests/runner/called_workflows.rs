@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use runner_core::actions::NoActions;
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::limits::MAX_OUTPUTS_BYTES;
 use runner_core::plan::{
-    Action, Plan, PlanError, PlanInput, PlanState, StatusContexts, plan as make,
+    Plan, PlanAction, PlanError, PlanInput, PlanState, StatusContexts, plan as make,
 };
 use runner_core::state::Conclusion;
 use runner_core::workflow::parse;
@@ -78,7 +78,10 @@ struct Run {
 impl Run {
     fn new(jobs: &str) -> Self {
         let plan = planned(jobs).unwrap_or_else(|error| panic!("{jobs}: {error}"));
-        let base = Contexts::default().with(Context::Secrets, Value::object::<&str, Value>([]));
+        let base = Contexts::default().with(
+            ContextName::Secrets,
+            ExprValue::object::<&str, ExprValue>([]),
+        );
         let mut run = Self {
             state: PlanState::new(Arc::new(plan), base),
             log: Vec::new(),
@@ -93,27 +96,27 @@ impl Run {
         self.state.plan().jobs[job].key.clone()
     }
 
-    fn note(&mut self, actions: Vec<Action>) {
+    fn note(&mut self, actions: Vec<PlanAction>) {
         for action in actions {
             match action {
-                Action::Start { job, instance } => {
+                PlanAction::Start { job, instance } => {
                     let copies = self.state.instances(job).expect("it was started");
                     let runs_on = &copies[instance].runs_on;
                     self.log
                         .push(format!("start {} on {}", self.key(job), runs_on.join(",")));
                     self.open.push((job, instance));
                 }
-                Action::Cancel { job, instance } => {
+                PlanAction::Cancel { job, instance } => {
                     self.log.push(format!("cancel {}", self.key(job)));
                     self.open.retain(|open| *open != (job, instance));
                 }
-                Action::Ended {
+                PlanAction::Ended {
                     job, conclusion, ..
                 } => {
                     let how = conclusion.as_str();
                     self.log.push(format!("{how} {}", self.key(job)));
                 }
-                Action::Enter {
+                PlanAction::Enter {
                     job,
                     instance,
                     groups,
@@ -123,7 +126,7 @@ impl Run {
                     self.log.push(format!("enter {names} for {key}#{instance}"));
                     self.entering.push((job, instance));
                 }
-                Action::Leave { job, instance } => {
+                PlanAction::Leave { job, instance } => {
                     self.log.push(format!("leave {}#{instance}", self.key(job)));
                 }
             }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use runner_core::container::engine::{self, Launch, Member, Mount, inspected};
-use runner_core::container::health::{Health, HealthCheck, HealthWatch};
+use runner_core::container::engine::{self, BindMount, JobContainer, Launch, inspected};
+use runner_core::container::health::{ContainerHealth, HealthCheck, HealthWatch};
 use runner_core::container::ports::{self, PortMapping, PortRequest, assign};
 use runner_core::container::stored::{StoredImage, StoredLayer, TarSplit, seed, unpack_script};
 use runner_core::container::{
     ImageReference, container, dockerfile::base_images, options, services, words,
 };
-use runner_core::expr::Value;
+use runner_core::expr::ExprValue;
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
@@ -230,39 +230,39 @@ fn i17_a_service_has_as_long_as_docker_gives_it() {
     );
     let seconds = Duration::from_secs;
     let mut watch = HealthWatch::new(check.clone());
-    let pause = Health::Starting(seconds(2));
+    let pause = ContainerHealth::Starting(seconds(2));
     for (at, expected) in [
         (1, pause),
         (9, pause),
         // The first that counts, then the second.
         (10, pause),
         (19, pause),
-        (20, Health::Unhealthy),
+        (20, ContainerHealth::Unhealthy),
     ] {
         assert_eq!(watch.observe(seconds(at), false), expected, "{at}");
     }
     let mut watch = HealthWatch::new(check);
     assert_eq!(watch.observe(seconds(19), false), pause);
-    assert_eq!(watch.observe(seconds(20), true), Health::Healthy);
+    assert_eq!(watch.observe(seconds(20), true), ContainerHealth::Healthy);
     assert_eq!(HealthCheck::of_inspect(r#"{"Test":["NONE"]}"#), None);
     let defaults = HealthCheck::of_inspect(r#"{"Test":["CMD","x"]}"#).unwrap();
     assert_eq!((defaults.interval, defaults.retries), (seconds(30), 3));
 }
 
-fn value(yaml_as_json: &str) -> Value {
+fn value(yaml_as_json: &str) -> ExprValue {
     let contexts = runner_core::expr::Contexts::default();
     let source = format!("${{{{ fromJSON('{yaml_as_json}') }}}}");
     let place = runner_core::source_location::SourceLocation::default();
-    let template = runner_core::expr::Template::parse(&source, place);
+    let template = runner_core::expr::ExprTemplate::parse(&source, place);
     let template = template.expect("an expression");
     template
-        .value(&runner_core::expr::Scope::new(&contexts))
+        .value(&runner_core::expr::ExprScope::new(&contexts))
         .expect("a value")
 }
 
 #[test]
 fn i17_containers_are_read_from_their_values() {
-    assert_eq!(container(&Value::Null).unwrap(), None);
+    assert_eq!(container(&ExprValue::Null).unwrap(), None);
     assert_eq!(container(&value(r#""""#)).unwrap(), None);
     let plain = container(&value(r#""node:20""#)).unwrap().unwrap();
     assert_eq!(plain.image, image("node:20"));
@@ -323,7 +323,7 @@ fn i17_the_engine_gets_names_addresses_and_folders() {
     .unwrap()
     .unwrap();
     request.command = vec!["--port".to_owned(), "1".to_owned()];
-    let member = |name: &str, number, alias: &str| Member {
+    let member = |name: &str, number, alias: &str| JobContainer {
         name: name.to_owned(),
         number,
         aliases: vec![alias.to_owned()],
@@ -333,7 +333,7 @@ fn i17_the_engine_gets_names_addresses_and_folders() {
         request: &request,
         member: &members[1],
         members: &members,
-        mounts: &[Mount::new("/workspace", "/__w")],
+        mounts: &[BindMount::new("/workspace", "/__w")],
         env: &[("CI".to_owned(), "true".to_owned())],
     };
     let words = launch.service();

@@ -7,7 +7,7 @@ use runner_core::actions::NoActions;
 use runner_core::context::{RunFacts, default_variables, github};
 use runner_core::env_file::is_reserved;
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::{Contexts, Value};
+use runner_core::expr::{Contexts, ExprValue};
 use runner_core::plan::{Instances, Plan, PlanInput, StatusContexts, plan, run_context};
 use runner_core::workflow::parse;
 
@@ -179,7 +179,7 @@ fn x6_only_pull_requests_have_a_head_ref() {
             changed_paths: None,
             message: None,
             inputs: Vec::new(),
-            payload: Value::Null,
+            payload: ExprValue::Null,
         };
         let github = github(&event, &RunFacts::default(), None);
         let found = github

@@ -4,7 +4,7 @@ use config_core::Colours;
 use runner_core::actions::NoActions;
 use runner_core::context::RunFacts;
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::id_token::id_token_claims;
 use runner_core::plan::WorkflowPlace;
 use runner_core::plan::{Instances, Plan, PlanInput, expand, plan};
@@ -64,8 +64,8 @@ fn i17_each_copy_of_a_job_has_the_environment_that_it_names() {
     // Known when the jobs it needs have ended.
     let plan = planned("'${{ inputs.where }}'");
     assert_eq!(plan.jobs[0].instances, Instances::Later);
-    let inputs = Value::object([("where", "a\nb")]);
-    let contexts = Contexts::default().with(Context::Inputs, inputs);
+    let inputs = ExprValue::object([("where", "a\nb")]);
+    let contexts = Contexts::default().with(ContextName::Inputs, inputs);
     let wrong = expand(&plan.jobs[0].job, &contexts)
         .unwrap_err()
         .to_string();
@@ -188,6 +188,6 @@ pub(crate) fn pushed_event() -> EventContext {
         changed_paths: None,
         message: None,
         inputs: Vec::new(),
-        payload: Value::Null,
+        payload: ExprValue::Null,
     }
 }

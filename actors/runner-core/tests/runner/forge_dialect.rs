@@ -2,9 +2,9 @@
 
 use config_core::Diagnostics;
 use forge_core::Forge;
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::plan::{
-    Action, Plan, PlanInput, PlanState, PlannedWork, StepKind, plan as plan_of,
+    Plan, PlanAction, PlanInput, PlanState, PlannedWork, StepKind, plan as plan_of,
 };
 use runner_core::report::RunnerFacts;
 use runner_core::workflow::{
@@ -75,11 +75,11 @@ jobs:
         path.ends_with("called.yml")
             .then(|| called.as_bytes().to_vec())
     };
-    let secrets = Value::object([("ADDRESS", "moon")]);
-    let base = Contexts::default().with(Context::Secrets, secrets);
+    let secrets = ExprValue::object([("ADDRESS", "moon")]);
+    let base = Contexts::default().with(ContextName::Secrets, secrets);
     let mut state = PlanState::new(planned(workflow, &files).into(), base);
     let started = state.advance().into_iter().find_map(|action| match action {
-        Action::Start { job, .. } => Some(job),
+        PlanAction::Start { job, .. } => Some(job),
         _ => None,
     });
     let copies = state.instances(started.expect("a job begins"));
@@ -103,12 +103,13 @@ jobs:
 ";
     let (workflow, _) = only_forge(text);
     let plan = planned(workflow, &|_| None);
-    let secrets = Value::object([("KEY", "value")]);
-    let base = Contexts::default().with(Context::Secrets, secrets);
+    let secrets = ExprValue::object([("KEY", "value")]);
+    let base = Contexts::default().with(ContextName::Secrets, secrets);
     let mut state = PlanState::new(plan.into(), base);
     let actions = state.advance();
     let started = |at: usize| {
-        let starts = |action: &Action| matches!(action, Action::Start { job, .. } if *job == at);
+        let starts =
+            |action: &PlanAction| matches!(action, PlanAction::Start { job, .. } if *job == at);
         actions.iter().any(starts)
     };
     assert!(started(0) && !started(1), "{actions:?}");
@@ -179,7 +180,7 @@ fn i17_a_service_has_arguments_by_cmd_at_forges() {
     let (workflow, _) = only_forge(&job(&format!("{service}{STEPS}")));
     let services = workflow.jobs[0].services.as_ref().unwrap();
     let contexts = Contexts::default();
-    let scope = runner_core::expr::Scope::new(&contexts);
+    let scope = runner_core::expr::ExprScope::new(&contexts);
     let value = services.value.value(&scope).unwrap();
     let found = runner_core::container::services(&value).unwrap();
     assert_eq!(found[0].1.command, ["-c", "fsync=off"]);
@@ -309,7 +310,7 @@ fn i17_check_names_what_the_image_of_any_label_lacks() {
 fn i17_check_says_what_the_token_does_not_reach() {
     let notes_of = |steps: &str, facts| {
         let (text, no_actions) = (job(steps), runner_core::actions::NoActions);
-        let files: runner_core::plan::Files<'_> = &|_| None;
+        let files: runner_core::plan::FileLookup<'_> = &|_| None;
         let report =
             runner_core::report::check_for(FORGE, text.as_bytes(), files, &no_actions, facts);
         report.jobs[0].notes.join("\n")
@@ -357,9 +358,9 @@ fn i17_a_named_group_cancels_by_itself_only_at_forgejo() {
 
 #[test]
 fn i17_the_title_of_a_pull_request_may_skip_at_forges() {
-    use runner_core::event::{Decision, EventContext, EventKind, decide};
+    use runner_core::event::{EventContext, EventKind, StartDecision, decide};
     let text = job(STEPS).replace("on: push", "on: pull_request");
-    let pull = Value::object([("title", Value::text("Tidy [skip ci]"))]);
+    let pull = ExprValue::object([("title", ExprValue::text("Tidy [skip ci]"))]);
     let event = EventContext {
         kind: EventKind::PullRequest,
         action: Some("opened".to_owned()),
@@ -373,11 +374,11 @@ fn i17_the_title_of_a_pull_request_may_skip_at_forges() {
         changed_paths: None,
         message: None,
         inputs: Vec::new(),
-        payload: Value::object([("pull_request", pull)]),
+        payload: ExprValue::object([("pull_request", pull)]),
     };
     let decided = |file| decide(&read(file, &text).unwrap().0, &event);
-    assert!(matches!(decided(FORGE), Decision::Skip(_)));
-    assert_eq!(decided(GITHUB), Decision::Start);
+    assert!(matches!(decided(FORGE), StartDecision::Skip(_)));
+    assert_eq!(decided(GITHUB), StartDecision::Start);
     let facts = runner_core::context::RunFacts {
         forge: Some(forge_core::Forge::Forgejo),
         ..Default::default()

@@ -1,10 +1,10 @@
 //! What real workflow files say that is seldom: each as GitHub has it, or refused with a reason.
 
 use runner_core::actions::NoActions;
-use runner_core::command::{Command, Commands};
+use runner_core::command::{StepCommand, StepCommandParser};
 use runner_core::context;
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::{Context, Contexts, Expr, Scope, Value};
+use runner_core::expr::{ContextName, Contexts, Expr, ExprScope, ExprValue};
 use runner_core::plan::{PlanInput, combinations, plan};
 use runner_core::prepare::env_values;
 use runner_core::workflow::{ParsedFile, Workflow, parse};
@@ -107,9 +107,9 @@ fn x5_filters_that_only_take_away_are_legal_and_let_nothing_pass() {
         event.reference = reference.to_owned();
         runner_core::event::decide(&parsed.value, &event)
     };
-    use runner_core::event::Decision;
-    assert!(matches!(event("refs/heads/main"), Decision::Start));
-    assert!(matches!(event("refs/tags/v1"), Decision::Skip(_)));
+    use runner_core::event::StartDecision;
+    assert!(matches!(event("refs/heads/main"), StartDecision::Start));
+    assert!(matches!(event("refs/tags/v1"), StartDecision::Skip(_)));
 }
 
 #[test]
@@ -146,21 +146,21 @@ fn x5_the_same_repository_can_be_named_in_two_ways() {
 fn x7_commands_that_set_variables_are_named_and_done_only_where_they_are_allowed() {
     let line = "::set-env name=A::1";
     assert_eq!(
-        Commands::new(false).line(line),
-        Some(Command::Disabled("set-env".to_owned()))
+        StepCommandParser::new(false).line(line),
+        Some(StepCommand::Disabled("set-env".to_owned()))
     );
     assert_eq!(
-        Commands::default().line("::add-path::/x"),
-        Some(Command::Disabled("add-path".to_owned()))
+        StepCommandParser::default().line("::add-path::/x"),
+        Some(StepCommand::Disabled("add-path".to_owned()))
     );
-    let set = Command::SetEnv {
+    let set = StepCommand::SetEnv {
         name: "A".to_owned(),
         value: "1".to_owned(),
     };
-    assert_eq!(Commands::new(true).line(line), Some(set));
+    assert_eq!(StepCommandParser::new(true).line(line), Some(set));
     assert_eq!(
-        Commands::new(true).line("::add-path::/x"),
-        Some(Command::AddPath("/x".to_owned()))
+        StepCommandParser::new(true).line("::add-path::/x"),
+        Some(StepCommand::AddPath("/x".to_owned()))
     );
 }
 
@@ -172,12 +172,16 @@ fn copies(matrix: &str) -> String {
     let parsed = read(&text);
     let strategy = parsed.value.jobs[0].strategy.as_ref().expect("one");
     let mut contexts = Contexts::default();
-    contexts.set(Context::Github, Value::object([("ref_name", "main")]));
-    let scope = runner_core::expr::Scope::new(&contexts);
+    contexts.set(
+        ContextName::Github,
+        ExprValue::object([("ref_name", "main")]),
+    );
+    let scope = runner_core::expr::ExprScope::new(&contexts);
     let matrix = strategy.matrix.as_ref().expect("a matrix");
     let value = matrix.value(&scope).expect("a value");
     let all = combinations(&value).expect("combinations");
-    let json: serde_json::Value = serde_json::from_str(&Value::list(all).to_json()).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&ExprValue::list(all).to_json()).expect("JSON");
     json.to_string()
 }
 
@@ -227,7 +231,7 @@ fn i17_a_matrix_excludes_only_what_it_has() {
     ] {
         let json = format!(r#"{{"a":[1,2],"include":[{{"b":1}}],"exclude":[{exclude}]}}"#);
         let value = Expr::parse(&format!("fromJSON('{json}')")).unwrap();
-        let value = value.eval(&Scope::new(&Contexts::default())).unwrap();
+        let value = value.eval(&ExprScope::new(&Contexts::default())).unwrap();
         let found = combinations(&value).err();
         assert_eq!(found.as_deref(), expected, "{exclude}");
     }
@@ -239,7 +243,7 @@ fn i17_an_env_takes_what_an_expression_adds() {
         "on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      A: 1\n      ${{ insert }}: ${{ fromJSON('{\"B\":2}') }}\n      C: 3\n    steps: [{run: y}]\n",
     );
     let contexts = Contexts::default();
-    let found = env_values(&parsed.value.jobs[0].env, &Scope::new(&contexts)).unwrap();
+    let found = env_values(&parsed.value.jobs[0].env, &ExprScope::new(&contexts)).unwrap();
     let found: Vec<String> = found
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -254,8 +258,8 @@ fn i17_names_of_env_differ_by_case() {
     let env: Vec<(String, String)> = env.collect();
     for most in [3, 20] {
         let contexts = Contexts::default().with(
-            Context::Env,
-            Value::object(
+            ContextName::Env,
+            ExprValue::object(
                 env[..most]
                     .iter()
                     .map(|(name, value)| (name, value.as_str())),
@@ -269,7 +273,7 @@ fn i17_names_of_env_differ_by_case() {
             ("contains(env.*, '1')", "true"),
             ("ENV.NAME_2", "2"),
         ] {
-            let value = Expr::parse(text).unwrap().eval(&Scope::new(&contexts));
+            let value = Expr::parse(text).unwrap().eval(&ExprScope::new(&contexts));
             assert_eq!(&*value.unwrap().as_text(), expected, "{text}");
         }
     }
@@ -289,7 +293,7 @@ fn dispatch() -> EventContext {
         changed_paths: None,
         message: None,
         inputs: Vec::new(),
-        payload: Value::Null,
+        payload: ExprValue::Null,
     }
 }
 
@@ -299,7 +303,10 @@ fn x8_the_default_of_an_input_may_name_inputs_and_the_event() {
         "on:\n  workflow_dispatch:\n    inputs:\n      where: {default: moon}\n      path: {default: '${{ inputs.where }}/${{ github.ref_name }}'}\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n",
     );
     let mut contexts = Contexts::default();
-    contexts.set(Context::Github, Value::object([("ref_name", "main")]));
+    contexts.set(
+        ContextName::Github,
+        ExprValue::object([("ref_name", "main")]),
+    );
     let inputs = |event: &EventContext| {
         let inputs = context::dispatch_inputs(&parsed.value, event, &contexts).unwrap();
         inputs.to_json().split_whitespace().collect::<String>()

@@ -1,10 +1,10 @@
 //! R16: secrets in output, in every form and split over any writes.
 
 use proptest::prelude::*;
-use runner_core::mask::{Masker, Secrets};
+use runner_core::mask::{MaskedSecrets, Masker};
 
-fn secrets(texts: &[&str]) -> Secrets {
-    let mut secrets = Secrets::default();
+fn secrets(texts: &[&str]) -> MaskedSecrets {
+    let mut secrets = MaskedSecrets::default();
     texts
         .iter()
         .for_each(|text| secrets.add(text).expect("few"));
@@ -93,7 +93,7 @@ fn nothing_is_held_back_without_need() {
 
 #[test]
 fn masks_can_be_added_while_output_comes() {
-    let mut all = Secrets::default();
+    let mut all = MaskedSecrets::default();
     let mut masker = Masker::new(&all);
     assert_eq!(masker.push(b"later\n"), b"later\n");
     all.add("later").unwrap();

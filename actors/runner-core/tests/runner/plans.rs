@@ -1,9 +1,9 @@
 //! Plans: composite actions, called workflows, and everything that is refused with its place.
 
 use runner_core::actions::NoActions;
-use runner_core::expr::{Context, Contexts, Scope, Value};
+use runner_core::expr::{ContextName, Contexts, ExprScope, ExprValue};
 use runner_core::plan::{
-    Action, NativeAction, Plan, PlanError, PlanInput, PlanState, PlannedWork, StepKind, plan,
+    NativeAction, Plan, PlanAction, PlanError, PlanInput, PlanState, PlannedWork, StepKind, plan,
     plan_deferred,
 };
 use runner_core::prepare;
@@ -83,10 +83,10 @@ fn composite_actions_are_written_out() {
         panic!("a script")
     };
     let contexts = Contexts::default().with(
-        Context::Inputs,
-        Value::object([("who", "you"), ("greeting", "hi")]),
+        ContextName::Inputs,
+        ExprValue::object([("who", "you"), ("greeting", "hi")]),
     );
-    let scope = Scope::new(&contexts);
+    let scope = ExprScope::new(&contexts);
     let prepared = |shell, usual| {
         let ready = prepare::run(script, shell, None, (None, None), usual, &scope);
         ready.unwrap()
@@ -111,9 +111,9 @@ fn r03_expressions_are_replaced_once() {
     };
     let hostile = "$(id) ${{ secrets.TOKEN }}\n::add-mask::x";
     let contexts = Contexts::default()
-        .with(Context::Github, Value::object([("title", hostile)]))
-        .with(Context::Secrets, Value::object([("TOKEN", "t0p")]));
-    let env = prepare::env_values(&steps[1].env, &Scope::new(&contexts)).unwrap();
+        .with(ContextName::Github, ExprValue::object([("title", hostile)]))
+        .with(ContextName::Secrets, ExprValue::object([("TOKEN", "t0p")]));
+    let env = prepare::env_values(&steps[1].env, &ExprScope::new(&contexts)).unwrap();
     assert_eq!(env, [("T".to_owned(), hostile.to_owned())]);
 }
 
@@ -389,8 +389,8 @@ fn wrong_files_that_are_called_are_shown_by_their_own_name() {
 fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
     let plan = planned("on: push\njobs:\n  a:\n    uses: ./.github/workflows/matrix.yml\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: z}]\n").unwrap();
     let mut state = PlanState::new(std::sync::Arc::new(plan), Contexts::default());
-    let start = |actions: Vec<Action>| match actions.as_slice() {
-        [Action::Start { job, instance }] => (*job, *instance),
+    let start = |actions: Vec<PlanAction>| match actions.as_slice() {
+        [PlanAction::Start { job, instance }] => (*job, *instance),
         other => panic!("one copy at a time: {other:?}"),
     };
     let (job, instance) = start(state.advance());
@@ -409,7 +409,7 @@ fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
     assert!(
         matches!(
             ended.as_slice(),
-            [Action::Ended {
+            [PlanAction::Ended {
                 conclusion: Conclusion::Skipped,
                 ..
             }]

@@ -5,7 +5,7 @@
 )]
 
 use config_core::without_colours;
-use runner_core::command::{Command, Commands};
+use runner_core::command::{StepCommand, StepCommandParser};
 use runner_core::problem_matcher::{
     LineMatcher, MAX_MATCHERS, MatcherError, ProblemMatchers, of_setup, parse_file,
 };
@@ -223,12 +223,12 @@ fn i17_a_file_that_is_wrong_says_where() {
 
 #[test]
 fn i17_the_commands_name_a_file_or_an_owner() {
-    let mut commands = Commands::default();
-    let add = |file: &str| Some(Command::AddMatcher(file.to_owned()));
+    let mut commands = StepCommandParser::default();
+    let add = |file: &str| Some(StepCommand::AddMatcher(file.to_owned()));
     assert_eq!(commands.line("::add-matcher::a/b.json"), add("a/b.json"));
     assert_eq!(commands.line("##[add-matcher]a/b.json"), add("a/b.json"));
     let remove = |owner: Option<&str>, file: &str| {
-        Some(Command::RemoveMatcher {
+        Some(StepCommand::RemoveMatcher {
             owner: owner.map(str::to_owned),
             file: file.to_owned(),
         })

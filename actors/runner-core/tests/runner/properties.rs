@@ -1,8 +1,8 @@
 //! Whatever comes in: no panic, bounded answers, and what is written comes back.
 
 use proptest::prelude::*;
-use runner_core::expr::{Contexts, Expr, Scope, Value};
-use runner_core::glob::Pattern;
+use runner_core::expr::{Contexts, Expr, ExprScope, ExprValue};
+use runner_core::glob::GlobPattern;
 use runner_core::workflow::parse;
 
 proptest! {
@@ -24,23 +24,23 @@ proptest! {
     #[test]
     fn no_expression_breaks_the_evaluator(text in "[a-z.\\[\\]()*!<>=&|', 0-9{}]{0,60}") {
         if let Ok(expr) = Expr::parse(&text) {
-            let _ = expr.eval(&Scope::new(&Contexts::default()));
+            let _ = expr.eval(&ExprScope::new(&Contexts::default()));
         }
     }
 
     #[test]
     fn json_comes_back(text in "\\PC{0,20}", number in -1e6_f64..1e6, flag: bool) {
-        let value = Value::object([("t", Value::text(&text)), ("n", Value::Number(number.round())), ("l", Value::list(vec![flag.into(), Value::Null]))]);
-        let back: Value = serde_json::from_str(&value.to_json()).unwrap();
+        let value = ExprValue::object([("t", ExprValue::text(&text)), ("n", ExprValue::Number(number.round())), ("l", ExprValue::list(vec![flag.into(), ExprValue::Null]))]);
+        let back: ExprValue = serde_json::from_str(&value.to_json()).unwrap();
         prop_assert_eq!(back, value);
     }
 
     #[test]
     fn a_name_without_marks_matches_itself_only(name in "[a-z/.-]{1,20}", other in "[a-z/.-]{1,20}") {
-        let pattern = Pattern::parse(&name).unwrap();
+        let pattern = GlobPattern::parse(&name).unwrap();
         prop_assert!(pattern.matches(&name));
         prop_assert_eq!(pattern.matches(&other), name == other);
-        prop_assert!(Pattern::parse("**").unwrap().matches(&other));
+        prop_assert!(GlobPattern::parse("**").unwrap().matches(&other));
     }
 }
 

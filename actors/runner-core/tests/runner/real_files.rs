@@ -1,6 +1,6 @@
 //! What real workflow files of others have shown.
 
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::plan::expand;
 use runner_core::report::{FileReport, FileStatus, check};
 
@@ -54,12 +54,12 @@ fn i17_a_strategy_may_be_one_expression() {
         .unwrap()
         .value;
     let copies = |json: &str| {
-        let outputs = Value::object([("strategy", json)]);
-        let make = Value::object([("outputs", outputs)]);
-        let needs = Value::object([("make", make)]);
+        let outputs = ExprValue::object([("strategy", json)]);
+        let make = ExprValue::object([("outputs", outputs)]);
+        let needs = ExprValue::object([("make", make)]);
         expand(
             &workflow.jobs[1],
-            &Contexts::default().with(Context::Needs, needs),
+            &Contexts::default().with(ContextName::Needs, needs),
         )
     };
     let all = copies(

@@ -1,8 +1,8 @@
 //! Reports of tests as test runners write them, and as strangers do.
 
 use runner_core::test_report::{
-    JobReports, JobTests, MAX_DEPTH, MAX_FAILURES, MAX_TESTS, ReportError, ReportFormat,
-    SourceFiles, TestCase, TestOutcome, TestReport, TestSettings, read, summary,
+    CommitFiles, JobReports, JobTests, MAX_DEPTH, MAX_FAILURES, MAX_TESTS, ReportError,
+    ReportFormat, TestCase, TestOutcome, TestReport, TestSettings, read, summary,
 };
 
 fn report(text: &str) -> TestReport {
@@ -315,7 +315,7 @@ fn job(files: &[(&str, &str)], settings: &str) -> JobTests {
     }
     let settings = TestSettings::parse("tests.toml", settings).expect("they are right");
     let paths = ["tests/test_sum.py", "c_test.go", "a_test.go", "src/lib.rs"];
-    let files = SourceFiles::new(paths.map(str::to_owned));
+    let files = CommitFiles::new(paths.map(str::to_owned));
     let day = "2026-11-24".parse().expect("it is a day");
     let mask = |text: &str| text.replace("hunter2", "***");
     reports.finish(&files, (&settings, "test (1)", day), &mask)

@@ -1,7 +1,7 @@
 //! What public workflow files have that was taken for a mistake, or was not noticed.
 
 use runner_core::actions::NoActions;
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
 use runner_core::plan::{Instances, PlanInput, plan};
 use runner_core::report::{FileReport, FileStatus, RunnerFacts, check, check_for};
 use runner_core::workflow::parse;
@@ -81,8 +81,8 @@ jobs:
     steps: [{run: make}]
 ";
     assert_eq!(checked("ci.yml", text).refused, []);
-    let vars = Value::object([("IMAGE", "acme/tools"), ("TAG", "7")]);
-    let contexts = Contexts::default().with(Context::Vars, vars);
+    let vars = ExprValue::object([("IMAGE", "acme/tools"), ("TAG", "7")]);
+    let contexts = Contexts::default().with(ContextName::Vars, vars);
     let input = PlanInput {
         contexts: &contexts,
         files: &|_| None,

@@ -1,15 +1,15 @@
 //! Events of real forges: what starts a run, and what never does.
 
-use forge_core::{Event, ObjectFormats, WebhookHeaders};
-use runner_core::event::{EventContext, EventKind, RunCommit, StartsNothing};
+use forge_core::{ForgeEvent, ObjectFormats, WebhookHeaders};
+use runner_core::event::{EventContext, EventKind, NoStartReason, RunCommit};
 
-fn context(event: &str, body: &serde_json::Value) -> Result<EventContext, StartsNothing> {
+fn context(event: &str, body: &serde_json::Value) -> Result<EventContext, NoStartReason> {
     let headers = [("X-GitHub-Event", event)];
     let headers = headers
         .iter()
         .map(|(name, value)| (*name, value.as_bytes()));
     let headers = WebhookHeaders::collect(headers);
-    let parsed = Event::parse(
+    let parsed = ForgeEvent::parse(
         &headers,
         body.to_string().as_bytes(),
         ObjectFormats::default(),
@@ -32,7 +32,7 @@ fn deletions_start_nothing() {
         let deleted = context("push", &push(reference, "a", "0"));
         assert_eq!(
             deleted.unwrap_err(),
-            StartsNothing::Deleted(reference.to_owned())
+            NoStartReason::Deleted(reference.to_owned())
         );
         let created = context("push", &push(reference, "0", "b")).unwrap();
         assert_eq!(
@@ -69,7 +69,7 @@ fn contract_a_push_that_says_only_where_is_one_of_the_default_branch() {
             .iter()
             .map(|(name, value)| (*name, value.as_bytes()));
         let headers = WebhookHeaders::collect(headers);
-        Event::parse(
+        ForgeEvent::parse(
             &headers,
             body.to_string().as_bytes(),
             ObjectFormats::default(),
@@ -250,7 +250,7 @@ fn i17_events_run_the_commit_that_their_page_names() {
 
 #[test]
 fn i17_types_branches_and_followed_workflows_decide_which_workflows_start() {
-    use runner_core::event::{Decision, decide};
+    use runner_core::event::{StartDecision, decide};
     let body = |action: &str| {
         serde_json::json!({"action": action, "repository": {"full_name": "o/r", "default_branch": "main"},
             "workflow_run": {"name": "CI"}})
@@ -328,7 +328,7 @@ fn i17_types_branches_and_followed_workflows_decide_which_workflows_start() {
         if on.contains("_target") {
             found = found.into_target(Some("main"));
         }
-        let started = decide(&workflow, &found) == Decision::Start;
+        let started = decide(&workflow, &found) == StartDecision::Start;
         assert_eq!(started, starts, "{on}: {event} {action}");
     }
 }

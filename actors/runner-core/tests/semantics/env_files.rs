@@ -1,6 +1,6 @@
 //! The files steps write, and workflow commands.
 
-use runner_core::command::{Command, Commands, Level};
+use runner_core::command::{Level, StepCommand, StepCommandParser};
 use runner_core::env_file::{
     SetVariables, add_summary, parse_env, parse_pairs, parse_path, parse_summary,
 };
@@ -85,23 +85,23 @@ fn i17_only_the_runner_s_own_variables_are_out_of_reach() {
 
 #[test]
 fn commands_are_read_as_documented() {
-    let mut commands = Commands::default();
+    let mut commands = StepCommandParser::default();
     let mut line = |text: &str| commands.line(text);
     assert_eq!(
         line("::group::My title"),
-        Some(Command::Group("My title".to_owned())),
+        Some(StepCommand::Group("My title".to_owned())),
         "{COMMANDS}"
     );
-    assert_eq!(line("::endgroup::"), Some(Command::EndGroup));
+    assert_eq!(line("::endgroup::"), Some(StepCommand::EndGroup));
     assert_eq!(
         line("  ::debug::Set the variable"),
-        Some(Command::Debug("Set the variable".to_owned()))
+        Some(StepCommand::Debug("Set the variable".to_owned()))
     );
     assert_eq!(
         line("::add-mask::Mona The Octocat"),
-        Some(Command::AddMask("Mona The Octocat".to_owned()))
+        Some(StepCommand::AddMask("Mona The Octocat".to_owned()))
     );
-    let Some(Command::Annotation(error)) = line(
+    let Some(StepCommand::Annotation(error)) = line(
         "::error file=app.js,line=1,endLine=2,col=5,endColumn=7,title=A%3A B%2C C::Missing %25 semicolon%0Anext",
     ) else {
         panic!("an annotation");
@@ -129,23 +129,23 @@ fn commands_are_read_as_documented() {
     }
     assert_eq!(
         line("::set-env name=a::b"),
-        Some(Command::Disabled("set-env".to_owned()))
+        Some(StepCommand::Disabled("set-env".to_owned()))
     );
-    let output = Command::SetOutput {
+    let output = StepCommand::SetOutput {
         name: "a".to_owned(),
         value: "b".to_owned(),
     };
     assert_eq!(line("::set-output name=a::b"), Some(output.clone()));
     // As early versions of the toolkit print them.
     assert_eq!(line("##[set-output name=a;]b"), Some(output));
-    let odd = Command::SaveState {
+    let odd = StepCommand::SaveState {
         name: "a;b".to_owned(),
         value: "x]\ny".to_owned(),
     };
     assert_eq!(line("##[save-state name=a%3Bb;other=]x]%0Ay"), Some(odd));
     assert_eq!(
         line("##[group]Title"),
-        Some(Command::Group("Title".to_owned()))
+        Some(StepCommand::Group("Title".to_owned()))
     );
     for text in ["##[section]x", "##[set-output]x", "##[group", "# #[group]x"] {
         assert_eq!(line(text), None, "{text}");

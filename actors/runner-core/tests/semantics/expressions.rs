@@ -1,6 +1,6 @@
 //! Literals, operators, coercions, functions, contexts, object filters.
 
-use runner_core::expr::{Context, Contexts, Expr, Scope, Status, Value};
+use runner_core::expr::{ContextName, Contexts, Expr, ExprScope, ExprValue, StatusFlags};
 
 const LITERALS: &str = "Evaluate expressions in workflows and actions: Literals";
 const OPERATORS: &str = "Evaluate expressions in workflows and actions: Operators";
@@ -231,7 +231,7 @@ pub(crate) const ERRORS: &[(&str, &str, &str)] = &[
     (CONTEXTS, "main", "single quotes"),
 ];
 
-fn json(text: &str) -> Value {
+fn json(text: &str) -> ExprValue {
     serde_json::from_str(text).expect("JSON")
 }
 
@@ -244,24 +244,24 @@ pub(crate) fn contexts() -> Contexts {
             "beets": {"ediblePortions": ["leaves", "seeds"]}
         }
     }"#;
-    let github = Value::object([
-        ("event_name", Value::text("push")),
-        ("ref", Value::text("refs/heads/main")),
+    let github = ExprValue::object([
+        ("event_name", ExprValue::text("push")),
+        ("ref", ExprValue::text("refs/heads/main")),
         ("event", json(event)),
     ]);
     let mut contexts = Contexts::default()
-        .with(Context::Github, github)
-        .with(Context::Env, json(r#"{"PATH_LIKE": "/bin"}"#))
-        .with(Context::Matrix, json(r#"{"list": [1, 2, 3]}"#))
+        .with(ContextName::Github, github)
+        .with(ContextName::Env, json(r#"{"PATH_LIKE": "/bin"}"#))
+        .with(ContextName::Matrix, json(r#"{"list": [1, 2, 3]}"#))
         .with(
-            Context::Steps,
+            ContextName::Steps,
             json(r#"{"build": {"outputs": {"version": "1.2"}, "conclusion": "success"}}"#),
         )
         .with(
-            Context::Needs,
+            ContextName::Needs,
             json(r#"{"job1": {"result": "success", "outputs": {"out-put": "value"}}, "job2": {"result": "failure"}}"#),
         );
-    contexts.set_status(Status::SUCCESS);
+    contexts.set_status(StatusFlags::SUCCESS);
     contexts
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn contexts() -> Contexts {
 fn values_are_as_documented() {
     let contexts = contexts();
     let hash = |patterns: &[String]| Ok(format!("hash of {}", patterns.join(" ")));
-    let scope = Scope {
+    let scope = ExprScope {
         contexts: &contexts,
         hash_files: Some(&hash),
     };
@@ -286,10 +286,10 @@ fn values_are_as_documented() {
 /// Of the `if` of a job, as the schema of workflows has it (`success(0,MAX)`).
 #[test]
 fn i17_success_and_failure_take_names_of_needed_jobs() {
-    let result = |result: &str| Value::object([("result", Value::text(result))]);
+    let result = |result: &str| ExprValue::object([("result", ExprValue::text(result))]);
     let needs = [("a", result("success")), ("b", result("failure"))];
-    let contexts = Contexts::default().with(Context::Needs, Value::object(needs));
-    let scope = Scope::new(&contexts);
+    let contexts = Contexts::default().with(ContextName::Needs, ExprValue::object(needs));
+    let scope = ExprScope::new(&contexts);
     for (text, expected) in [
         ("success('a')", true),
         ("success('A', 'b')", false),
@@ -297,7 +297,7 @@ fn i17_success_and_failure_take_names_of_needed_jobs() {
         ("failure('a', 'c')", false),
     ] {
         let value = Expr::parse(text).unwrap().eval(&scope).unwrap();
-        assert_eq!(value, Value::Bool(expected), "{text}");
+        assert_eq!(value, ExprValue::Bool(expected), "{text}");
     }
 }
 
@@ -318,7 +318,7 @@ fn wrong_expressions_are_explained() {
 #[test]
 fn no_expression_takes_more_than_it_may() {
     let contexts = contexts();
-    let scope = Scope::new(&contexts);
+    let scope = ExprScope::new(&contexts);
     let deep = format!("{}1{}", "(".repeat(10_000), ")".repeat(10_000));
     let wide = "true ||".repeat(2_900) + "true";
     let nots = "!".repeat(20_000) + "true";
@@ -356,9 +356,10 @@ fn no_expression_takes_more_than_it_may() {
 
 #[test]
 fn an_expression_looks_at_a_bounded_amount() {
-    let text = Value::text("x".repeat(900_000));
-    let contexts = Contexts::default().with(Context::Github, Value::object([("big", text)]));
-    let scope = Scope::new(&contexts);
+    let text = ExprValue::text("x".repeat(900_000));
+    let contexts =
+        Contexts::default().with(ContextName::Github, ExprValue::object([("big", text)]));
+    let scope = ExprScope::new(&contexts);
     let few = ["contains(github.big, 'y')"; 10].join(" || ");
     assert_eq!(
         Expr::parse(&few).expect("good").eval(&scope),

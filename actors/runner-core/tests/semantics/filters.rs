@@ -1,8 +1,8 @@
 //! Patterns of branches, tags and paths; what starts a workflow.
 
-use runner_core::event::{Decision, EventContext, EventKind, decide};
-use runner_core::expr::Value;
-use runner_core::glob::Pattern;
+use runner_core::event::{EventContext, EventKind, StartDecision, decide};
+use runner_core::expr::ExprValue;
+use runner_core::glob::GlobPattern;
 use runner_core::workflow::parse;
 
 const SHEET: &str = "Workflow syntax: Filter pattern cheat sheet";
@@ -291,7 +291,8 @@ pub(crate) const TRIGGERS: &[(&str, &str, &str, &str)] = &[
 #[test]
 fn patterns_match_as_documented() {
     for (page, pattern, text, expected) in PATTERNS {
-        let parsed = Pattern::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+        let parsed =
+            GlobPattern::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
         assert_eq!(
             parsed.matches(text),
             *expected,
@@ -310,14 +311,14 @@ fn wrong_patterns_are_explained() {
         ("[9-1]", "empty"),
         ("a\\", "ends in"),
     ] {
-        let error = Pattern::parse(pattern).unwrap_err();
+        let error = GlobPattern::parse(pattern).unwrap_err();
         assert!(error.contains(part), "{pattern}: {error}");
     }
 }
 
 #[test]
 fn a_hostile_pattern_takes_no_time() {
-    let pattern = Pattern::parse(&"*a".repeat(400)).unwrap();
+    let pattern = GlobPattern::parse(&"*a".repeat(400)).unwrap();
     assert!(!pattern.matches(&"a".repeat(4_000).replace("aaaa", "aaab")));
 }
 
@@ -342,7 +343,7 @@ fn event(text: &str) -> EventContext {
         changed_paths: None,
         message,
         inputs: Vec::new(),
-        payload: Value::Null,
+        payload: ExprValue::Null,
     };
     match kind {
         "push" => event.reference = format!("refs/{}", words.next().expect("a word")),
@@ -366,12 +367,12 @@ fn workflows_start_as_documented() {
             .unwrap_or_else(|error| panic!("{error}"))
             .value;
         let decision = match decide(&workflow, &event(text)) {
-            Decision::Start => "start",
-            Decision::Skip(reason) => {
+            StartDecision::Start => "start",
+            StartDecision::Skip(reason) => {
                 assert!(!reason.is_empty());
                 "skip"
             }
-            Decision::NeedsPaths => "ask",
+            StartDecision::NeedsPaths => "ask",
         };
         assert_eq!(decision, *expected, "{page}: {on}: {text}");
     }

@@ -1,6 +1,6 @@
 //! Matrices: the product, `exclude`, `include`.
 
-use runner_core::expr::{Contexts, Value};
+use runner_core::expr::{Contexts, ExprValue};
 use runner_core::plan::{combinations, expand};
 use runner_core::workflow::parse;
 
@@ -70,7 +70,7 @@ pub(crate) const CASES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-fn json(text: &str) -> Value {
+fn json(text: &str) -> ExprValue {
     serde_json::from_str(text).expect("JSON")
 }
 

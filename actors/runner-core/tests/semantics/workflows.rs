@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use runner_core::actions::NoActions;
-use runner_core::expr::{Context, Contexts, Value};
-use runner_core::plan::{Action, PlanInput, PlanState, plan};
+use runner_core::expr::{ContextName, Contexts, ExprValue};
+use runner_core::plan::{PlanAction, PlanInput, PlanState, plan};
 use runner_core::state::Conclusion;
 use runner_core::workflow::parse;
 
@@ -234,7 +234,10 @@ fn run(jobs: &str, ends: &str) -> String {
     let workflow = parse("ci.yml", text.as_bytes())
         .unwrap_or_else(|error| panic!("{error}"))
         .value;
-    let contexts = Contexts::default().with(Context::Github, Value::object([("x", "no boolean")]));
+    let contexts = Contexts::default().with(
+        ContextName::Github,
+        ExprValue::object([("x", "no boolean")]),
+    );
     let plan = plan(
         workflow,
         PlanInput {
@@ -251,21 +254,21 @@ fn run(jobs: &str, ends: &str) -> String {
     loop {
         for action in state.advance() {
             match action {
-                Action::Start { job, instance } => {
+                PlanAction::Start { job, instance } => {
                     let name = state.instances(job).expect("it was started")[instance]
                         .name
                         .clone();
                     seen.push(name.clone());
                     running.push_back((job, instance, name));
                 }
-                Action::Cancel { job, instance } => {
+                PlanAction::Cancel { job, instance } => {
                     let of = |running: &&(usize, usize, String)| {
                         (running.0, running.1) == (job, instance)
                     };
                     let name = &running.iter().find(of).expect("it was running").2;
                     seen.push(format!("×{name}"));
                 }
-                Action::Ended {
+                PlanAction::Ended {
                     job,
                     conclusion,
                     reason,
@@ -273,7 +276,7 @@ fn run(jobs: &str, ends: &str) -> String {
                     assert!(!reason.is_empty());
                     seen.push(format!("-{}:{}", plan.jobs[job].key, conclusion.as_str()));
                 }
-                Action::Enter { .. } | Action::Leave { .. } => {
+                PlanAction::Enter { .. } | PlanAction::Leave { .. } => {
                     panic!("no case has groups of called workflows")
                 }
             }
@@ -328,7 +331,7 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
     let mut state = PlanState::new(plan, contexts);
     assert_eq!(
         state.advance(),
-        [Action::Start {
+        [PlanAction::Start {
             job: 0,
             instance: 0
         }]
@@ -339,15 +342,15 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
     let started: Vec<usize> = actions
         .iter()
         .filter_map(|action| match action {
-            Action::Start { job, .. } => Some(*job),
+            PlanAction::Start { job, .. } => Some(*job),
             _ => None,
         })
         .collect();
     assert_eq!(started, [2, 3]);
-    let is_second = |action: &&Action| {
+    let is_second = |action: &&PlanAction| {
         matches!(
             action,
-            Action::Ended {
+            PlanAction::Ended {
                 job: 1,
                 conclusion: Conclusion::Cancelled,
                 ..
@@ -395,9 +398,9 @@ fn i17_jobs_go_on_whose_condition_holds_after_the_cancellation() {
         let plan = Arc::new(plan(workflow, input).unwrap());
         let mut state = PlanState::new(plan.clone(), contexts);
         state.advance();
-        let ended = |actions: Vec<Action>| -> String {
+        let ended = |actions: Vec<PlanAction>| -> String {
             let ended = actions.iter().map(|action| match action {
-                Action::Cancel { job, .. } => plan.jobs[*job].key.as_str(),
+                PlanAction::Cancel { job, .. } => plan.jobs[*job].key.as_str(),
                 other => panic!("{jobs}: {other:?}"),
             });
             ended.collect()

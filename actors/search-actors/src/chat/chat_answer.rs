@@ -6,7 +6,7 @@ use http_clients::llm::{ChatEvent, ChatReply, LlmClient, LlmError, StopReason};
 use search_core::analysis::{is_stop_word, words};
 use search_core::answer::SearchResult;
 use search_core::conversation::{ChatAnswer, Citation, ConversationMessage, EXTRACTIVE, Speaker};
-use search_core::passages::{Turn, TurnRole, chat_prompt, cited, compose, relevant};
+use search_core::passages::{ChatTurn, TurnRole, chat_prompt, cited, compose, relevant};
 use search_core::query::SearchRequest;
 use search_engine::answering::SearchParams;
 use tokio::sync::mpsc;
@@ -34,7 +34,7 @@ struct ConversationContext {
     id: String,
     begins: bool,
     role: Option<String>,
-    turns: Vec<Turn>,
+    turns: Vec<ChatTurn>,
 }
 
 /// Answers a message.
@@ -98,7 +98,7 @@ async fn load_context(
     // A role that was renamed since then: the default one goes on.
     let role_set = context.parts.registry.now();
     let same = Some(kept.head.role).filter(|role| role_set.role(Some(role)).is_some());
-    let mut turns: Vec<Turn> = kept.messages.into_iter().map(to_turn).collect();
+    let mut turns: Vec<ChatTurn> = kept.messages.into_iter().map(to_turn).collect();
     turns.extend(params.turns.into_iter().last());
     Ok(ConversationContext {
         id,
@@ -108,8 +108,8 @@ async fn load_context(
     })
 }
 
-fn to_turn(message: ConversationMessage) -> Turn {
-    Turn {
+fn to_turn(message: ConversationMessage) -> ChatTurn {
+    ChatTurn {
         role: match message.role {
             Speaker::User => TurnRole::User,
             Speaker::Assistant => TurnRole::Assistant,
@@ -122,7 +122,7 @@ fn to_turn(message: ConversationMessage) -> Turn {
 async fn find(
     context: &ChatContext,
     role: &str,
-    turns: &[Turn],
+    turns: &[ChatTurn],
 ) -> Result<Vec<SearchResult>, ChatFailure> {
     let text = query(turns);
     if text.is_empty() {
@@ -141,7 +141,7 @@ async fn find(
 
 /// The words to search for. A message is no query: what stands in it is never taken for an
 /// operator.
-fn query(turns: &[Turn]) -> String {
+fn query(turns: &[ChatTurn]) -> String {
     let said = turns
         .iter()
         .rev()
@@ -172,7 +172,7 @@ impl AnswerWriter<'_> {
         &self,
         choice: &ModelChoice,
         question: &str,
-        turns: &[Turn],
+        turns: &[ChatTurn],
         found: Vec<SearchResult>,
     ) -> Result<ChatAnswer, ChatFailure> {
         let (texts, found) = texts(question, found).await?;
@@ -374,7 +374,7 @@ async fn save_conversation(
     run_blocking(move || conversations.add(addition)).await?
 }
 
-fn from_turn(turn: Turn, at: &str) -> Option<ConversationMessage> {
+fn from_turn(turn: ChatTurn, at: &str) -> Option<ConversationMessage> {
     let role = match turn.role {
         TurnRole::User => Speaker::User,
         TurnRole::Assistant => Speaker::Assistant,
@@ -393,8 +393,8 @@ fn from_turn(turn: Turn, at: &str) -> Option<ConversationMessage> {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Turn {
-        Turn {
+    fn user(text: &str) -> ChatTurn {
+        ChatTurn {
             role: TurnRole::User,
             text: text.to_owned(),
         }

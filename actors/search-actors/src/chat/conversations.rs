@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use search_core::conversation::{Conversation, ConversationHead, ConversationMessage, Speaker};
 use search_engine::rfc3339;
 use store::LocalState;
-use store::local::Change;
+use store::local::LocalChange;
 use uuid::Uuid;
 
 use super::failure::ChatFailure;
@@ -142,8 +142,8 @@ impl Conversations {
         let whole = serde_json::to_vec(conversation).map_err(unreadable)?;
         let head = serde_json::to_vec(&conversation.head).map_err(unreadable)?;
         let mut changes = vec![
-            Change::put(WHOLE, key, &whole),
-            Change::put(HEADS, key, &head),
+            LocalChange::put(WHOLE, key, &whole),
+            LocalChange::put(HEADS, key, &head),
         ];
         let kept = self.state.scan(HEADS, b"", None, MAX_CONVERSATIONS + 1)?;
         let others = kept.iter().filter(|(other, _)| other != key).count();
@@ -159,8 +159,11 @@ impl Conversations {
     }
 }
 
-fn removal(key: &[u8]) -> [Change; 2] {
-    [Change::delete(WHOLE, key), Change::delete(HEADS, key)]
+fn removal(key: &[u8]) -> [LocalChange; 2] {
+    [
+        LocalChange::delete(WHOLE, key),
+        LocalChange::delete(HEADS, key),
+    ]
 }
 
 /// Whether a text can be the name of a conversation.

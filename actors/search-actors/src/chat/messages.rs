@@ -2,7 +2,7 @@
 
 use actix::Message;
 use search_core::conversation::{ChatAnswer, SummaryAnswer};
-use search_core::passages::Turn;
+use search_core::passages::ChatTurn;
 use tokio::sync::mpsc;
 
 use super::failure::ChatFailure;
@@ -14,7 +14,7 @@ pub struct ChatParams {
     pub role: Option<String>,
     /// What was said so far, the person's message last; never empty. Of a kept conversation only
     /// the last one is taken.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ChatTurn>,
     /// The kept conversation that goes on; a new one begins when absent.
     pub conversation: Option<String>,
     /// Whether the answer is given as it comes.

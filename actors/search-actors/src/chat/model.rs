@@ -7,10 +7,10 @@ use std::rc::Rc;
 use config_core::Secret;
 use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
 use http_clients::llm::{
-    ChatRequest, ChatRole, LlmClient, LlmError, LlmProtocol, Message, OPENROUTER,
+    ChatRequest, ChatRole, LlmClient, LlmError, LlmMessage, LlmProtocol, OPENROUTER,
 };
-use search_core::passages::{Turn, TurnRole};
-use search_core::role::{Extra, LanguageModel};
+use search_core::passages::{ChatTurn, TurnRole};
+use search_core::role::{LanguageModel, RoleOptions};
 use url::Url;
 
 use super::settings::ChatLimits;
@@ -36,7 +36,7 @@ enum ModelLocation {
 
 impl ModelChoice {
     /// The model of a role, if it has one.
-    pub(crate) fn from_extra(extra: &Extra) -> Option<Self> {
+    pub(crate) fn from_extra(extra: &RoleOptions) -> Option<Self> {
         Some(match extra.language_model()? {
             LanguageModel::Local { base_url, model } => Self {
                 provider: "localllm",
@@ -52,14 +52,14 @@ impl ModelChoice {
     }
 
     /// The question of these turns.
-    pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
-        let message = |turn: Turn| {
+    pub(crate) fn request(&self, turns: Vec<ChatTurn>) -> ChatRequest {
+        let message = |turn: ChatTurn| {
             let role = match turn.role {
                 TurnRole::System => ChatRole::System,
                 TurnRole::User => ChatRole::User,
                 TurnRole::Assistant => ChatRole::Assistant,
             };
-            Message::new(role, turn.text)
+            LlmMessage::new(role, turn.text)
         };
         ChatRequest {
             model: self.name.clone(),

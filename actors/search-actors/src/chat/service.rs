@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, Context, Handler, ResponseActFuture, WrapFuture};
 use search_core::conversation::{ChatAnswer, SummaryAnswer};
-use supervision::{ChildSpec, Placement};
+use supervision::{ChildSpec, ThreadPlacement};
 
 use super::context::ChatContext;
 use super::conversations::Conversations;
@@ -32,7 +32,7 @@ pub fn chat_service(parts: ChatParts, conversations: Conversations) -> ChildSpec
         .capacity(limits.at_once)
         // The answers end themselves before; this is for a service that is stuck.
         .ask_timeout(limits.whole + limits.first + Duration::from_secs(15))
-        .placement(Placement::Own)
+        .placement(ThreadPlacement::Own)
 }
 
 impl ChatService {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use store::LocalState;
-use store::local::Change;
+use store::local::LocalChange;
 
 use super::failure::ChatFailure;
 
@@ -37,9 +37,13 @@ impl SummaryCache {
         let mut changes = Vec::new();
         if key[0] < COUNTED_BELOW && self.state.size(NAMESPACE)?.entries > MAX_SUMMARIES {
             let first = self.state.scan(NAMESPACE, b"", None, EVICTED_AT_ONCE)?;
-            changes.extend(first.iter().map(|(key, _)| Change::delete(NAMESPACE, key)));
+            changes.extend(
+                first
+                    .iter()
+                    .map(|(key, _)| LocalChange::delete(NAMESPACE, key)),
+            );
         }
-        changes.push(Change::put(NAMESPACE, key, summary.as_bytes()));
+        changes.push(LocalChange::put(NAMESPACE, key, summary.as_bytes()));
         self.state.batch(&changes)?;
         Ok(())
     }

@@ -14,14 +14,14 @@ use super::embedding_files::{self, KeptFile};
 use super::error::ConceptError;
 use super::files::ConceptFiles;
 use super::known_documents::ContentHash;
-use super::models::Model;
+use super::models::ConceptModel;
 use super::passage_cache::PassageCache;
 
 /// First and longest pause after failures.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// What was made of a content.
-pub(super) struct MadeEmbedding {
+pub(super) struct NewEmbedding {
     kind: ContentKind,
     embedding: DocumentEmbedding,
     /// Of the texts that were embedded, a passage each.
@@ -30,7 +30,7 @@ pub(super) struct MadeEmbedding {
     file: Option<usize>,
 }
 
-impl MadeEmbedding {
+impl NewEmbedding {
     fn new(made: EmbeddedContent, file: Option<usize>) -> Self {
         let digests = made.passages.iter().map(|passage| passage.digest).collect();
         let passages = made.passages.into_iter().map(|passage| passage.embedding);
@@ -64,7 +64,7 @@ impl MadeEmbedding {
 
 /// What of a content is not embedded yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingEmbeddings {
     Nothing,
     /// Its first passage is, or its beginning by an earlier version.
     Passages,
@@ -74,8 +74,8 @@ pub(super) enum Lack {
 /// What the model has made so far.
 #[derive(Default)]
 pub(super) struct EmbeddingStore {
-    pub(super) model: Option<Model>,
-    pub(super) by_hash: FxHashMap<ContentHash, MadeEmbedding>,
+    pub(super) model: Option<ConceptModel>,
+    pub(super) by_hash: FxHashMap<ContentHash, NewEmbedding>,
     /// Passages of contents that have changed.
     pub(super) former: PassageCache,
     /// Contents of which all passages are embedded that are to be.
@@ -116,16 +116,16 @@ impl EmbeddingStore {
     }
 
     /// What a content lacks.
-    pub(super) fn missing_part(&self, hash: &ContentHash) -> Lack {
+    pub(super) fn missing_part(&self, hash: &ContentHash) -> MissingEmbeddings {
         match self.by_hash.get(hash) {
-            None => Lack::All,
-            Some(made) if made.embedding.is_whole() => Lack::Nothing,
-            Some(_) => Lack::Passages,
+            None => MissingEmbeddings::All,
+            Some(made) if made.embedding.is_whole() => MissingEmbeddings::Nothing,
+            Some(_) => MissingEmbeddings::Passages,
         }
     }
 
     fn count_whole(&mut self) {
-        let whole = |made: &&MadeEmbedding| made.embedding.is_whole();
+        let whole = |made: &&NewEmbedding| made.embedding.is_whole();
         self.whole = self.by_hash.values().filter(whole).count() as u64;
     }
 
@@ -178,7 +178,7 @@ impl EmbeddingStore {
     pub(super) fn insert(&mut self, made: EmbeddedContent) {
         let hash = made.hash;
         self.whole += u64::from(made.is_whole);
-        let former = self.by_hash.insert(hash, MadeEmbedding::new(made, None));
+        let former = self.by_hash.insert(hash, NewEmbedding::new(made, None));
         let was_whole = former.is_some_and(|former| former.embedding.is_whole());
         self.whole -= u64::from(was_whole);
         self.unsaved = true;
@@ -197,7 +197,11 @@ impl EmbeddingStore {
     }
 
     /// What searches see.
-    pub(super) fn source(&self, documents: &[IndexedDocument], model: &Model) -> SourceEmbeddings {
+    pub(super) fn source(
+        &self,
+        documents: &[IndexedDocument],
+        model: &ConceptModel,
+    ) -> SourceEmbeddings {
         let mut index = EmbeddingIndex::default();
         let (mut code, mut complete) = (0, true);
         for listed in documents {
@@ -240,7 +244,7 @@ impl EmbeddingStore {
         }
         let rewritten = embedding_files::to_rewrite(&self.files, &wanted);
         let is_written =
-            |made: &MadeEmbedding| made.file.is_none_or(|place| rewritten.contains(&place));
+            |made: &NewEmbedding| made.file.is_none_or(|place| rewritten.contains(&place));
         let written = self.by_hash.iter().filter(|(_, made)| is_written(made));
         let contents: Vec<EmbeddedContent> =
             written.map(|(hash, made)| made.content(hash)).collect();
@@ -267,7 +271,7 @@ impl EmbeddingStore {
         if let Ok(file) = EmbeddingFile::open(&saved.path(&name)) {
             for made in file.contents() {
                 let hash = made.hash;
-                self.by_hash.insert(hash, MadeEmbedding::new(made, place));
+                self.by_hash.insert(hash, NewEmbedding::new(made, place));
             }
         }
         self.files.push(KeptFile { name, contents });
@@ -299,7 +303,7 @@ impl EmbeddingStore {
         self.has_others = read.has_others;
         let contents = read.by_hash.into_iter();
         let made =
-            contents.map(|(hash, (place, made))| (hash, MadeEmbedding::new(made, Some(place))));
+            contents.map(|(hash, (place, made))| (hash, NewEmbedding::new(made, Some(place))));
         self.by_hash = made.collect();
         self.count_whole();
     }
@@ -364,9 +368,9 @@ mod tests {
             let put = made(hash[0], read.kind, if is_code { 1 } else { 2 });
             assert_eq!(read.passages().collect::<Vec<_>>(), put.passages);
             let lack = if put.is_whole {
-                Lack::Nothing
+                MissingEmbeddings::Nothing
             } else {
-                Lack::Passages
+                MissingEmbeddings::Passages
             };
             assert_eq!(loaded(&saved).missing_part(hash), lack);
         }

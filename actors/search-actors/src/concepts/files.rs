@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use search_graph_engine::content_hash;
 use search_graph_engine::graph::ConceptGraph;
 use search_graph_engine::journal::{Journal, JournalBase, JournalRecord};
-use search_graph_engine::manifest::Manifest;
+use search_graph_engine::manifest::GraphManifest;
 use search_graph_engine::space::ConceptSpace;
 use search_graph_engine::thesaurus::Thesaurus;
 
@@ -59,7 +59,7 @@ impl ConceptFiles {
     /// What is known, and whether the graph was made with this thesaurus. Nothing where it is
     /// damaged.
     pub(super) fn load_known(&self, thesaurus: &Thesaurus) -> (KnownDocuments, bool) {
-        match Manifest::open(&self.path("manifest")).ok().flatten() {
+        match GraphManifest::open(&self.path("manifest")).ok().flatten() {
             Some(kept) => (kept.rows.into(), kept.thesaurus == fingerprint(thesaurus)),
             None => (KnownDocuments::default(), false),
         }
@@ -72,7 +72,7 @@ impl ConceptFiles {
     ) -> io::Result<()> {
         let thesaurus = fingerprint(thesaurus);
         self.write("manifest", |output| {
-            Manifest::write(known.rows(), &thesaurus, output)
+            GraphManifest::write(known.rows(), &thesaurus, output)
         })
     }
 

@@ -63,12 +63,12 @@ impl ModelText {
 
 /// A model that makes embeddings.
 #[derive(Clone)]
-pub(super) enum Model {
+pub(super) enum ConceptModel {
     Folder(Arc<EmbeddingModel>),
     Server(ServerModel),
 }
 
-impl Model {
+impl ConceptModel {
     pub(super) fn embedded_by(&self) -> EmbeddedBy {
         match self {
             Self::Folder(model) => EmbeddedBy::Model(Arc::clone(model)),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config_core::Environment;
-use search_core::role::{AllowedRoots, Reach, ReachTarget, RoleFile};
+use search_core::role::{AllowedRoots, ExternalResource, ReachTarget, RoleFile};
 use url::Url;
 
 /// Checks what `submitted` uses and `in_force` does not use. Both have absolute paths. Links are
@@ -19,7 +19,7 @@ pub(super) fn check(
 ) -> Result<(), String> {
     let known = in_force.reaches();
     let roots = in_force.allowed_roots();
-    let is_new = |reach: &Reach| !known.iter().any(|known| known.is_same(reach));
+    let is_new = |reach: &ExternalResource| !known.iter().any(|known| known.is_same(reach));
     for reach in submitted.reaches().into_iter().filter(is_new) {
         let within = match &reach.target {
             ReachTarget::File(path) => file(path, roots),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
 
 use super::EmbeddingEndpoint;
-use crate::remote::{EmbeddingFailure, ModelServer};
+use crate::remote::{EmbeddingFailure, EmbeddingServer};
 
 /// How long a batch of texts may take.
 pub(crate) const TEXTS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -56,18 +56,18 @@ pub(crate) struct RerankTexts {
 /// The actor. An incarnation that fails loses what it knows of servers, nothing else.
 #[derive(Default)]
 pub struct EmbeddingService {
-    servers: Vec<(EmbeddingEndpoint, Rc<ModelServer>)>,
+    servers: Vec<(EmbeddingEndpoint, Rc<EmbeddingServer>)>,
 }
 
 impl EmbeddingService {
-    fn server(&mut self, endpoint: &EmbeddingEndpoint) -> Rc<ModelServer> {
+    fn server(&mut self, endpoint: &EmbeddingEndpoint) -> Rc<EmbeddingServer> {
         if let Some((_, server)) = self.servers.iter().find(|(known, _)| known == endpoint) {
             return Rc::clone(server);
         }
         if self.servers.len() >= MAX_SERVERS {
             self.servers.clear();
         }
-        let server = ModelServer::new(endpoint.base_url.clone(), endpoint.model.clone());
+        let server = EmbeddingServer::new(endpoint.base_url.clone(), endpoint.model.clone());
         let server = Rc::new(server);
         self.servers.push((endpoint.clone(), Rc::clone(&server)));
         server

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use search_core::answer::SourceState;
 use search_engine::index::{Durability, SourceIndex};
-use search_engine::sync::{Comparison, Plan, SyncReport};
+use search_engine::sync::{Comparison, SyncPlan, SyncReport};
 use search_engine::walk::{RootDirectory, WalkOptions};
 
 use super::document_sink::{KnownInIndex, WriteSummary};
 use super::index_loop::{IndexLoop, IndexLoopError};
 use super::mounts::Mounts;
-use super::poll_pace::{ComparisonResult, Trigger};
+use super::poll_pace::{ComparisonResult, PollTrigger};
 use crate::skips::SkippedFiles;
 
 impl IndexLoop {
@@ -20,9 +20,9 @@ impl IndexLoop {
         index: &mut SourceIndex,
         root: &RootDirectory,
         mounts: &mut Mounts,
-        trigger: Trigger,
+        trigger: PollTrigger,
     ) -> Result<ComparisonResult, IndexLoopError> {
-        let is_asked = trigger == Trigger::Asked;
+        let is_asked = trigger == PollTrigger::Asked;
         let mut one_at_a_time = is_asked.then(|| self.settings.bulk.lock());
         if is_asked {
             self.handle.start_indexing();
@@ -61,7 +61,7 @@ impl IndexLoop {
         root: &RootDirectory,
         mounts: &mut Mounts,
         options: &WalkOptions,
-    ) -> Result<Plan, IndexLoopError> {
+    ) -> Result<SyncPlan, IndexLoopError> {
         let snapshot = index.snapshot();
         let mut known = KnownInIndex::new(&snapshot);
         let former = mounts.matching(&options.filter);
@@ -131,7 +131,7 @@ mod tests {
     use search_engine::walk::RootDirectory;
     use supervision::ChildSpec;
 
-    use super::{IndexLoop, Mounts, Trigger};
+    use super::{IndexLoop, Mounts, PollTrigger};
     use crate::embedding::EmbeddingService;
     use crate::indexer::{IndexerSettings, in_step_mark};
     use crate::{LearningRests, RoleSet, SearchLimits};
@@ -175,7 +175,7 @@ mod tests {
         let mut mounts = Mounts::open(index_loop.mounts_file()).expect("a list");
         for (is_ended, documents) in [(true, 0), (false, 1)] {
             index_loop.cancel.store(is_ended, Ordering::Relaxed);
-            let compared = index_loop.compare(&mut index, &root, &mut mounts, Trigger::Asked);
+            let compared = index_loop.compare(&mut index, &root, &mut mounts, PollTrigger::Asked);
             compared.expect("it is compared");
             assert_eq!(index.snapshot().document_count(), documents);
             assert_eq!(mark.exists(), !is_ended);

@@ -8,7 +8,7 @@ use search_engine::files::SourceFiles;
 
 use super::settings::IndexerSettings;
 use crate::concepts::{ConceptDuty, ConceptThread};
-use crate::snapshots::{AllPartsLearning, SnapshotMode};
+use crate::snapshots::{AllPartsLearner, SnapshotMode};
 use crate::source_handle::SourceHandle;
 
 /// What learns beside an index. Dropped, it ends, and is waited for.
@@ -16,7 +16,7 @@ pub(super) struct SourceLearning {
     /// Of what is indexed here; it embeds only, where the source is split.
     _own: Option<ConceptThread>,
     /// Of all parts of the source.
-    _all: Option<AllPartsLearning>,
+    _all: Option<AllPartsLearner>,
 }
 
 impl SourceLearning {
@@ -33,7 +33,7 @@ impl SourceLearning {
         match &settings.snapshots {
             SnapshotMode::Indexer { place, part, .. } if handle.learns && !part.is_whole() => {
                 let folders = settings.folders(&handle.id);
-                let start = || AllPartsLearning::start(handle, concepts, (place, &folders), files);
+                let start = || AllPartsLearner::start(handle, concepts, (place, &folders), files);
                 all = part.is_learner().then(start).transpose()?;
                 if handle.model.is_some() {
                     let duty = ConceptDuty::Embedding;

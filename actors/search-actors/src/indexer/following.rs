@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError, select};
 use search_engine::index::{Durability, SourceIndex};
-use search_engine::sync::Plan;
+use search_engine::sync::SyncPlan;
 use search_engine::walk::RootDirectory;
 use search_engine::watch::{ChangeBatch, DirectoryWatch};
 
 use super::document_sink::known_file;
-use super::index_loop::{CANCEL_POLL_INTERVAL, Command, IndexLoop, IndexLoopError, LoopExit};
+use super::index_loop::{CANCEL_POLL_INTERVAL, IndexCommand, IndexLoop, IndexLoopError, LoopExit};
 use super::merger::Merger;
 use super::mounts::Mounts;
-use super::poll_pace::{PollPace, Trigger};
+use super::poll_pace::{PollPace, PollTrigger};
 use crate::source_handle::SourceStatus;
 
 /// Changes that were committed fast are made durable after this time without changes.
@@ -21,7 +21,7 @@ const SYNC_DELAY: Duration = Duration::from_secs(2);
 /// What has happened that the index has to follow.
 enum Event {
     Changes(ChangeBatch),
-    Compare(Trigger),
+    Compare(PollTrigger),
     /// A merge of the index has ended.
     Merged(Result<(), String>),
     Quiet,
@@ -34,7 +34,7 @@ impl Event {
     fn with_missing(self, is_missing: bool) -> Self {
         match self {
             Self::Changes(batch) if is_missing && batch.names_paths() => {
-                Self::Compare(Trigger::Asked)
+                Self::Compare(PollTrigger::Asked)
             }
             event => event,
         }
@@ -144,7 +144,7 @@ impl IndexLoop {
             return Event::End;
         }
         if polls_in.is_some_and(|wait| wait.is_zero()) {
-            return Event::Compare(Trigger::Polling);
+            return Event::Compare(PollTrigger::Polling);
         }
         let wait = if unsynced.is_some() {
             CANCEL_POLL_INTERVAL
@@ -153,20 +153,20 @@ impl IndexLoop {
         };
         select! {
             recv(self.inbox) -> command => match command {
-                Ok(Command::Reindex) => Event::Compare(Trigger::Asked),
+                Ok(IndexCommand::Reindex) => Event::Compare(PollTrigger::Asked),
                 Err(_) => Event::End,
             },
             recv(watch.changes()) -> batch => match batch {
-                Ok(batch) if batch.must_compare() => Event::Compare(Trigger::Asked),
+                Ok(batch) if batch.must_compare() => Event::Compare(PollTrigger::Asked),
                 Ok(batch) => Event::Changes(batch),
-                Err(_) => Event::Compare(Trigger::Asked),
+                Err(_) => Event::Compare(PollTrigger::Asked),
             },
             recv(merged) -> merged => {
                 Event::Merged(merged.unwrap_or_else(|_| Err("its thread has ended".to_owned())))
             }
             default(polls_in.map_or(wait, |polls_in| polls_in.min(wait))) => match self.inbox.try_recv() {
                 Err(TryRecvError::Disconnected) => Event::End,
-                Ok(Command::Reindex) => Event::Compare(Trigger::Asked),
+                Ok(IndexCommand::Reindex) => Event::Compare(PollTrigger::Asked),
                 Err(TryRecvError::Empty) => Event::Quiet,
             },
         }
@@ -192,7 +192,7 @@ impl IndexLoop {
             Ok(Some(_)) => Vec::new(),
             _ => snapshot.keys_below(folder).unwrap_or_default(),
         };
-        let mut plan = Plan::from_changes(batch, known, below);
+        let mut plan = SyncPlan::from_changes(batch, known, below);
         plan.retain(|key| self.is_ours(key));
         if plan.is_empty() {
             self.follow_skips(batch, Vec::new());

@@ -18,18 +18,18 @@ use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::files::SourceFiles;
 use search_engine::index::{IndexError, IndexOptions, SourceIndex};
-use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
+use search_engine::sync::{self, CancelFlag, SyncError, SyncOptions, SyncPlan, SyncReport};
 use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
 use super::concepts::SourceLearning;
 use super::document_sink::{DocumentSink, WriteSummary};
 use super::mounts::Mounts;
-use super::poll_pace::{PollPace, Trigger};
+use super::poll_pace::{PollPace, PollTrigger};
 use super::settings::IndexerSettings;
 use crate::backoff::{Backoff, MAX_PAUSE};
 use crate::changed_documents::ChangedDocuments;
-use crate::snapshots::{Publishing, SnapshotError, SnapshotMode};
+use crate::snapshots::{SnapshotError, SnapshotMode, SourcePublisher};
 use crate::source_handle::{SourceHandle, SourceStatus};
 
 /// A folder or repository that cannot be read is looked at again after this time.
@@ -39,7 +39,7 @@ pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What the actor tells the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum IndexCommand {
     /// Compare everything again.
     Reindex,
 }
@@ -83,7 +83,7 @@ pub(super) enum LoopExit {
 pub(crate) struct IndexLoop {
     pub(crate) handle: Arc<SourceHandle>,
     pub(crate) settings: Arc<IndexerSettings>,
-    pub(crate) inbox: Receiver<Command>,
+    pub(crate) inbox: Receiver<IndexCommand>,
     pub(crate) cancel: Arc<AtomicBool>,
     /// Set when another process may index the source.
     pub(crate) lost: Arc<AtomicBool>,
@@ -136,7 +136,7 @@ impl IndexLoop {
                 return true;
             }
             match self.inbox.recv_timeout(left.min(CANCEL_POLL_INTERVAL)) {
-                Ok(Command::Reindex) => return true,
+                Ok(IndexCommand::Reindex) => return true,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return false,
             }
@@ -172,7 +172,7 @@ impl IndexLoop {
         watching.max_directories = self.settings.concepts.limits.watched_folders;
         watching.poll_interval = self.settings.concepts.limits.poll_interval;
         let watch = DirectoryWatch::start(&root, watching)?;
-        let compared = self.compare(&mut index, &root, &mut mounts, Trigger::Asked)?;
+        let compared = self.compare(&mut index, &root, &mut mounts, PollTrigger::Asked)?;
         let pace = PollPace::record_end(compared.took, Instant::now());
         tracing::info!(
             event = "source.ready", source = self.handle.haystack.name,
@@ -183,14 +183,14 @@ impl IndexLoop {
 
     /// Waits until this process may index the source, where others might: `None` when the actor
     /// ends before. Where nothing is published there is nothing to wait for.
-    fn start_publishing(&self) -> Result<Option<Option<Publishing>>, IndexLoopError> {
+    fn start_publishing(&self) -> Result<Option<Option<SourcePublisher>>, IndexLoopError> {
         let mode = &self.settings.snapshots;
         if !matches!(mode, SnapshotMode::Indexer { .. }) {
             return Ok(Some(None));
         }
         let folders = self.settings.folders(&self.handle.id);
         let is_ended = || self.is_ended();
-        let begun = Publishing::acquire(&self.handle, (mode, folders), &self.lost, &is_ended)?;
+        let begun = SourcePublisher::acquire(&self.handle, (mode, folders), &self.lost, &is_ended)?;
         Ok(begun.map(Some))
     }
 
@@ -360,7 +360,7 @@ impl IndexLoop {
         &self,
         index: &mut SourceIndex,
         root: &dyn SourceFiles,
-        plan: Plan,
+        plan: SyncPlan,
         (walk, tells): (&WalkOptions, bool),
     ) -> Result<(SyncReport, WriteSummary), IndexLoopError> {
         let options = SyncOptions {

@@ -37,7 +37,7 @@ use crate::backoff::Backoff;
 use crate::messages::Reindex;
 use crate::snapshots::{SnapshotFollower, SnapshotMode};
 use crate::source_handle::SourceHandle;
-use index_loop::{Command, IndexLoop};
+use index_loop::{IndexCommand, IndexLoop};
 
 pub use opening::in_step_mark;
 pub use revisions::source_git;
@@ -53,7 +53,7 @@ pub struct SourceIndexer {
     /// Tells the thread to end soon.
     cancel: Arc<AtomicBool>,
     /// Commands for the thread; dropped with the actor. None while it cannot be started.
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<IndexCommand>>,
     /// Between two attempts to start the thread.
     pauses: Backoff,
     /// The next attempt.
@@ -149,7 +149,7 @@ impl Handler<Reindex> for SourceIndexer {
     fn handle(&mut self, _: Reindex, ctx: &mut Self::Context) {
         match &self.commands {
             // A full queue holds the same command already.
-            Some(commands) => _ = commands.try_send(Command::Reindex),
+            Some(commands) => _ = commands.try_send(IndexCommand::Reindex),
             None => {
                 if let Some(attempt) = self.attempt.take() {
                     ctx.cancel_future(attempt);

@@ -12,7 +12,7 @@ const MAX_REST: Duration = Duration::from_secs(3_600);
 
 /// Why everything is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trigger {
+pub(super) enum PollTrigger {
     /// Somebody asks for it, or changes were missed: until it is done the index may be behind.
     Asked,
     /// Time has passed: most often nothing has changed, and nothing is said then.

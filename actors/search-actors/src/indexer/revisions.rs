@@ -10,12 +10,12 @@ use search_core::role::LocalFiles;
 use search_engine::files::SourceFiles;
 use search_engine::index::{Durability, SourceIndex};
 use search_engine::revision::{Revision, RevisionError, RevisionFiles};
-use search_engine::sync::{Comparison, Plan};
+use search_engine::sync::{Comparison, SyncPlan};
 use search_engine::walk::SkippedPath;
 use search_engine::watch::ChangeBatch;
 
 use super::document_sink::KnownInIndex;
-use super::index_loop::{CANCEL_POLL_INTERVAL, Command, IndexLoop, IndexLoopError, LoopExit};
+use super::index_loop::{CANCEL_POLL_INTERVAL, IndexCommand, IndexLoop, IndexLoopError, LoopExit};
 use super::merger::Merger;
 use crate::source_handle::SourceStatus;
 
@@ -109,7 +109,7 @@ impl IndexLoop {
             let (inbox, merged) = (&self.inbox, merger.result());
             select! {
                 recv(inbox) -> command => match command {
-                    Ok(Command::Reindex) => compares = true,
+                    Ok(IndexCommand::Reindex) => compares = true,
                     Err(_) => break,
                 },
                 recv(merged) -> merged => {
@@ -200,7 +200,7 @@ impl IndexLoop {
             let snapshot = index.snapshot();
             // Each path of a difference is named, so nothing stands for a folder.
             let mut plan =
-                Plan::from_changes(batch, |key| known_file_at(&snapshot, key), |_| Vec::new());
+                SyncPlan::from_changes(batch, |key| known_file_at(&snapshot, key), |_| Vec::new());
             plan.retain(|key| self.is_ours(key));
             plan
         };

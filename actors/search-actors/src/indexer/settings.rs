@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use search_formats_engine::Readers;
+use search_formats_engine::ReaderPool;
 use supervision::ChildRef;
 
 use super::threads::IndexThreads;
@@ -25,7 +25,7 @@ pub struct IndexerSettings {
     /// The threads of all sources.
     pub(crate) threads: IndexThreads,
     /// Readers of documents that are no text files; without them such files are skipped.
-    pub(crate) readers: Option<Readers>,
+    pub(crate) readers: Option<ReaderPool>,
     /// What this process does with snapshots.
     pub(crate) snapshots: SnapshotMode,
 }
@@ -78,7 +78,7 @@ impl IndexerSettings {
 
     /// PDF, office documents, books, mail and notebooks are read by these.
     #[must_use]
-    pub fn with_readers(mut self, readers: Option<Readers>) -> Self {
+    pub fn with_readers(mut self, readers: Option<ReaderPool>) -> Self {
         self.readers = readers;
         self
     }

@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use config_core::Secret;
-use search_core::role::{Community, Haystack, Source, Tasks};
-use search_sources_core::remote::{self, Ask, ForgeApi, ForgeQuestion};
+use search_core::role::{CommunitySite, Haystack, Source, Tasks};
+use search_sources_core::remote::{self, ForgeApiKind, ForgeSearch, RemoteRequest};
 use search_sources_core::{ParsedItems, SourceDataError};
 
 use crate::remote::mcp::McpEndpoint;
 use crate::remote::names::{NamesKind, documentation};
-use crate::remote::signing::{Agent, agent};
+use crate::remote::signing::{SigningAgent, agent};
 
 /// A kind of server, and where it is.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
-    Atomic(Option<Agent>),
+pub(crate) enum ServerKind {
+    Atomic(Option<SigningAgent>),
     Discourse,
     StackExchange(String),
     QueryRs,
-    Forge(ForgeApi, Option<String>),
+    Forge(ForgeApiKind, Option<String>),
     Vikunja,
     ClickUp(String),
     HackerNews,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 /// A source as it is asked.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryTarget {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ServerKind,
     /// Base URL, without a slash at the end.
     pub(crate) base: String,
     /// Scheme of the `Authorization` header (`""`: the bare token) and the token.
@@ -41,7 +41,7 @@ pub(crate) struct QueryTarget {
 }
 
 /// What an answer held.
-pub(crate) struct Answer {
+pub(crate) struct RemoteResponse {
     pub(crate) parsed: ParsedItems,
     /// For how long the server wants to be left alone.
     pub(crate) pause: Option<Duration>,
@@ -63,22 +63,28 @@ pub(crate) fn query_target(haystack: &Haystack) -> Option<Result<QueryTarget, St
             agent_secret,
         } => {
             let agent = agent_secret.as_ref().map(agent).transpose();
-            return Some(agent.map(|agent| plain(Kind::Atomic(agent), server.as_str())));
+            return Some(agent.map(|agent| plain(ServerKind::Atomic(agent), server.as_str())));
         }
-        Source::CommunityDocs(Community::Discourse(url)) => plain(Kind::Discourse, url.as_str()),
+        Source::CommunityDocs(CommunitySite::Discourse(url)) => {
+            plain(ServerKind::Discourse, url.as_str())
+        }
         // 300 questions a day without a key: keep what it said.
-        Source::CommunityDocs(Community::StackExchange(site)) => QueryTarget {
+        Source::CommunityDocs(CommunitySite::StackExchange(site)) => QueryTarget {
             fresh: 10 * MINUTE,
             ..plain(
-                Kind::StackExchange(site.clone()),
+                ServerKind::StackExchange(site.clone()),
                 "https://api.stackexchange.com",
             )
         },
-        Source::CommunityDocs(Community::QueryRs) => plain(Kind::QueryRs, "https://query.rs"),
-        Source::CommunityDocs(Community::HackerNews(url)) => plain(Kind::HackerNews, url.as_str()),
+        Source::CommunityDocs(CommunitySite::QueryRs) => {
+            plain(ServerKind::QueryRs, "https://query.rs")
+        }
+        Source::CommunityDocs(CommunitySite::HackerNews(url)) => {
+            plain(ServerKind::HackerNews, url.as_str())
+        }
         Source::CommunityDocs(community) => {
             let (kind, url) = documentation(community)?;
-            plain(Kind::NameList(kind), url.as_str())
+            plain(ServerKind::NameList(kind), url.as_str())
         }
         Source::TaskTracker { tasks, api_token } => {
             return tracker(tasks, api_token.as_ref()).map(Ok);
@@ -95,7 +101,7 @@ pub(crate) fn query_target(haystack: &Haystack) -> Option<Result<QueryTarget, St
                 tool: tool.clone(),
                 arguments: arguments.clone(),
             };
-            plain(Kind::Mcp(Box::new(place)), &haystack.location)
+            plain(ServerKind::Mcp(Box::new(place)), &haystack.location)
         }
         Source::Elastic {
             index,
@@ -105,7 +111,7 @@ pub(crate) fn query_target(haystack: &Haystack) -> Option<Result<QueryTarget, St
             let (base, index) = index_of(index);
             QueryTarget {
                 token: api_token.clone().map(|token| ("ApiKey", token)),
-                ..plain(Kind::Elastic(index, fields.clone()), &base)
+                ..plain(ServerKind::Elastic(index, fields.clone()), &base)
             }
         }
         _ => return None,
@@ -117,15 +123,19 @@ fn tracker(tasks: &Tasks, token: Option<&Secret<String>>) -> Option<QueryTarget>
     let (kind, base, scheme) = match tasks {
         Tasks::Gitea(url) | Tasks::Forgejo(url) => {
             let (base, repository) = repository(url);
-            (Kind::Forge(ForgeApi::Gitea, repository), base, "token")
+            (
+                ServerKind::Forge(ForgeApiKind::Gitea, repository),
+                base,
+                "token",
+            )
         }
         Tasks::GitHub(repository) => {
-            let kind = Kind::Forge(ForgeApi::GitHub, Some(repository.clone()));
+            let kind = ServerKind::Forge(ForgeApiKind::GitHub, Some(repository.clone()));
             (kind, "https://api.github.com".to_owned(), "Bearer")
         }
-        Tasks::Vikunja(url) => (Kind::Vikunja, url.to_string(), "Bearer"),
+        Tasks::Vikunja(url) => (ServerKind::Vikunja, url.to_string(), "Bearer"),
         Tasks::ClickUp(team) => (
-            Kind::ClickUp(team.clone()),
+            ServerKind::ClickUp(team.clone()),
             "https://api.clickup.com".to_owned(),
             "",
         ),
@@ -168,12 +178,12 @@ fn repository(url: &url::Url) -> (String, Option<String>) {
 impl QueryTarget {
     /// The requests for these words, each with the words that all of its answer has to do with,
     /// where that is known.
-    pub(crate) fn questions(&self, words: &str, limit: usize) -> Vec<ForgeQuestion> {
+    pub(crate) fn questions(&self, words: &str, limit: usize) -> Vec<ForgeSearch> {
         match &self.kind {
-            Kind::Forge(api, repository) => {
+            ServerKind::Forge(api, repository) => {
                 remote::forge_issues_questions(*api, repository.as_deref(), words, limit)
             }
-            _ => vec![ForgeQuestion {
+            _ => vec![ForgeSearch {
                 ask: self.request_for(words, limit),
                 words: Vec::new(),
             }],
@@ -181,10 +191,13 @@ impl QueryTarget {
     }
 
     /// The answers to all requests as one.
-    pub(crate) fn merge_answers(&self, mut answers: Vec<(Vec<String>, Answer)>) -> Answer {
+    pub(crate) fn merge_answers(
+        &self,
+        mut answers: Vec<(Vec<String>, RemoteResponse)>,
+    ) -> RemoteResponse {
         let pause = answers.iter().filter_map(|(_, answer)| answer.pause).max();
         let parsed = match &self.kind {
-            Kind::Forge(..) => {
+            ServerKind::Forge(..) => {
                 let answers = answers.into_iter();
                 let parsed = answers.map(|(words, answer)| (words, answer.parsed));
                 remote::forge_issues_together(parsed.collect())
@@ -193,57 +206,57 @@ impl QueryTarget {
                 .pop()
                 .map_or_else(ParsedItems::default, |(_, answer)| answer.parsed),
         };
-        Answer { parsed, pause }
+        RemoteResponse { parsed, pause }
     }
 
     /// The request for these words.
-    fn request_for(&self, words: &str, limit: usize) -> Ask {
+    fn request_for(&self, words: &str, limit: usize) -> RemoteRequest {
         match &self.kind {
-            Kind::Atomic(_) => remote::atomic_search_ask(words, limit),
-            Kind::Discourse => remote::discourse_ask(words),
-            Kind::StackExchange(site) => remote::stack_exchange_ask(site, words, limit),
-            Kind::QueryRs => remote::query_rs_ask(words),
-            Kind::Forge(api, repository) => {
+            ServerKind::Atomic(_) => remote::atomic_search_ask(words, limit),
+            ServerKind::Discourse => remote::discourse_ask(words),
+            ServerKind::StackExchange(site) => remote::stack_exchange_ask(site, words, limit),
+            ServerKind::QueryRs => remote::query_rs_ask(words),
+            ServerKind::Forge(api, repository) => {
                 remote::forge_issues_ask(*api, repository.as_deref(), words, limit)
             }
-            Kind::Vikunja => remote::vikunja_ask(words, limit),
+            ServerKind::Vikunja => remote::vikunja_ask(words, limit),
             // It cannot search: one page of the newest is read, and filtered by the words like
             // everything.
-            Kind::ClickUp(team) => remote::clickup_ask(team, 0),
-            Kind::HackerNews => remote::hacker_news_ask(words, limit),
-            Kind::Elastic(index, fields) => remote::elastic_ask(index, words, fields, limit),
+            ServerKind::ClickUp(team) => remote::clickup_ask(team, 0),
+            ServerKind::HackerNews => remote::hacker_news_ask(words, limit),
+            ServerKind::Elastic(index, fields) => remote::elastic_ask(index, words, fields, limit),
             // They are not asked one question at a time.
-            Kind::Mcp(_) | Kind::NameList(_) => Ask::default(),
+            ServerKind::Mcp(_) | ServerKind::NameList(_) => RemoteRequest::default(),
         }
     }
 
     /// Reads the answer's text.
-    pub(crate) fn read(&self, body: &str) -> Result<Answer, SourceDataError> {
+    pub(crate) fn read(&self, body: &str) -> Result<RemoteResponse, SourceDataError> {
         let mut pause = None;
         let parsed = match &self.kind {
-            Kind::Atomic(_) => remote::atomic_search(&self.base, body)?,
-            Kind::Discourse => remote::discourse(&self.base, body)?,
-            Kind::StackExchange(_) => {
+            ServerKind::Atomic(_) => remote::atomic_search(&self.base, body)?,
+            ServerKind::Discourse => remote::discourse(&self.base, body)?,
+            ServerKind::StackExchange(_) => {
                 let (parsed, wait) = remote::stack_exchange(body)?;
                 pause = wait.map(Duration::from_secs);
                 parsed
             }
-            Kind::QueryRs => remote::query_rs(body)?,
-            Kind::Forge(api, _) => remote::forge_issues(*api, body)?,
-            Kind::Vikunja => remote::vikunja(&self.base, body)?,
-            Kind::ClickUp(_) => remote::clickup(body)?.0,
-            Kind::HackerNews => remote::hacker_news(body)?,
-            Kind::Elastic(_, fields) => remote::elastic(fields, body)?,
-            Kind::Mcp(_) | Kind::NameList(_) => ParsedItems::default(),
+            ServerKind::QueryRs => remote::query_rs(body)?,
+            ServerKind::Forge(api, _) => remote::forge_issues(*api, body)?,
+            ServerKind::Vikunja => remote::vikunja(&self.base, body)?,
+            ServerKind::ClickUp(_) => remote::clickup(body)?.0,
+            ServerKind::HackerNews => remote::hacker_news(body)?,
+            ServerKind::Elastic(_, fields) => remote::elastic(fields, body)?,
+            ServerKind::Mcp(_) | ServerKind::NameList(_) => ParsedItems::default(),
         };
-        Ok(Answer { parsed, pause })
+        Ok(RemoteResponse { parsed, pause })
     }
 
     /// Headers beside the token.
     pub(crate) fn accept(&self) -> &'static str {
         match self.kind {
-            Kind::Atomic(_) => "application/ad+json",
-            Kind::Forge(ForgeApi::GitHub, _) => "application/vnd.github+json",
+            ServerKind::Atomic(_) => "application/ad+json",
+            ServerKind::Forge(ForgeApiKind::GitHub, _) => "application/vnd.github+json",
             _ => "application/json",
         }
     }

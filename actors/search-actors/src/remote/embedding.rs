@@ -64,7 +64,7 @@ impl From<LlmError> for EmbeddingFailure {
 }
 
 /// The server; belongs to one thread.
-pub struct ModelServer {
+pub struct EmbeddingServer {
     base: Url,
     model: String,
     protocol: Cell<Option<LlmProtocol>>,
@@ -72,7 +72,7 @@ pub struct ModelServer {
     pause: RefCell<HostBackoff>,
 }
 
-impl ModelServer {
+impl EmbeddingServer {
     /// The model called `model` of the server at `base`.
     #[must_use]
     pub fn new(base: Url, model: String) -> Self {

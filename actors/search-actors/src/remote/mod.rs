@@ -31,7 +31,7 @@ mod pause;
 mod signing;
 mod source;
 
-pub use embedding::{Blame, EmbeddingFailure, ModelServer};
+pub use embedding::{Blame, EmbeddingFailure, EmbeddingServer};
 pub use error::RemoteError;
 pub use mcp::{McpEndpoint, McpError};
 pub use source::{MAX_ANSWER, RemoteItems, RemoteSettings, RemoteSource, is_remote};

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http_clients::http::{HttpClient, Request, Response};
-use search_core::role::{Community, FolderOrUrl};
+use search_core::role::{CommunitySite, FolderOrUrl};
 use search_sources_core::docs::{devdocs_names, rustdoc_names, sphinx_names};
-use search_sources_core::{Item, ParsedItems, SourceDataError};
+use search_sources_core::{ParsedItems, SourceDataError, SourceItem};
 use url::Url;
 
 use crate::remote::error::RemoteError;
@@ -28,11 +28,11 @@ pub(crate) enum NamesKind {
 }
 
 /// The kind and address of documentation on the web.
-pub(crate) fn documentation(community: &Community) -> Option<(NamesKind, &Url)> {
+pub(crate) fn documentation(community: &CommunitySite) -> Option<(NamesKind, &Url)> {
     match community {
-        Community::Sphinx(FolderOrUrl::Url(url)) => Some((NamesKind::Sphinx, url)),
-        Community::Rustdoc(FolderOrUrl::Url(url)) => Some((NamesKind::Rustdoc, url)),
-        Community::DevDocs(FolderOrUrl::Url(url)) => Some((NamesKind::DevDocs, url)),
+        CommunitySite::Sphinx(FolderOrUrl::Url(url)) => Some((NamesKind::Sphinx, url)),
+        CommunitySite::Rustdoc(FolderOrUrl::Url(url)) => Some((NamesKind::Rustdoc, url)),
+        CommunitySite::DevDocs(FolderOrUrl::Url(url)) => Some((NamesKind::DevDocs, url)),
         _ => None,
     }
 }
@@ -110,9 +110,9 @@ fn readable(base: &str) -> String {
 }
 
 /// Those that hold most words, shorter names first; none that holds no word.
-fn best_matches(items: &[Item], words: &str, limit: usize) -> Vec<Item> {
+fn best_matches(items: &[SourceItem], words: &str, limit: usize) -> Vec<SourceItem> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    let mut found: Vec<(usize, usize, &Item)> = items
+    let mut found: Vec<(usize, usize, &SourceItem)> = items
         .iter()
         .filter_map(|item| {
             let name = item.title.to_lowercase();
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn the_best_names_come_first() {
-        let item = |title: &str| Item {
+        let item = |title: &str| SourceItem {
             key: title.to_owned(),
             title: title.to_owned(),
-            ..Item::default()
+            ..SourceItem::default()
         };
         let items = ["os.path.join", "str.join", "os", "thread.join", "x"].map(item);
         let titles = |words: &str, limit| {

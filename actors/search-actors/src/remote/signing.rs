@@ -6,7 +6,7 @@ use config_core::Secret;
 
 /// The agent that a role's secret names.
 #[derive(Debug, Clone)]
-pub(crate) struct Agent {
+pub(crate) struct SigningAgent {
     /// Its URL.
     pub(crate) subject: String,
     /// Its Ed25519 seed, 32 bytes.
@@ -15,7 +15,7 @@ pub(crate) struct Agent {
 
 /// Reads an agent secret: base64 of `{"privateKey": …, "subject": …}`; both alphabets, with and
 /// without padding.
-pub(crate) fn agent(secret: &Secret<String>) -> Result<Agent, String> {
+pub(crate) fn agent(secret: &Secret<String>) -> Result<SigningAgent, String> {
     let json = decoded(secret.expose()).ok_or("the agent secret is not base64")?;
     let value: serde_json::Value =
         serde_json::from_slice(&json).map_err(|_| "the agent secret holds no JSON")?;
@@ -27,7 +27,7 @@ pub(crate) fn agent(secret: &Secret<String>) -> Result<Agent, String> {
     if key.len() != 32 {
         return Err("the agent secret's private key has not 32 bytes".to_owned());
     }
-    Ok(Agent {
+    Ok(SigningAgent {
         subject: subject.to_owned(),
         seed: Secret::new(key),
     })

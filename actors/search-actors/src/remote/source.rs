@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 use http_clients::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
 use search_core::role::Haystack;
-use search_sources_core::remote::Ask;
-use search_sources_core::{Item, ParsedItems};
+use search_sources_core::remote::RemoteRequest;
+use search_sources_core::{ParsedItems, SourceItem};
 
-use crate::remote::ask::{Answer, Kind, QueryTarget, query_target};
+use crate::remote::ask::{QueryTarget, RemoteResponse, ServerKind, query_target};
 use crate::remote::cache::Cache;
 use crate::remote::error::RemoteError;
 use crate::remote::mcp::{McpError, McpSource};
@@ -40,7 +40,7 @@ impl Default for RemoteSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteItems {
     /// In the server's order, at most as many as asked for.
-    pub items: Vec<Item>,
+    pub items: Vec<SourceItem>,
     /// Items of the answer that could not be read.
     pub skipped: usize,
     /// Whether the server was not asked because its last answer is still fresh.
@@ -155,11 +155,11 @@ impl RemoteSource {
             QueriedServer::Http(place, http) => {
                 query_http(place, http, words, limit, self.deadline).await?
             }
-            QueriedServer::Mcp(server) => Answer {
+            QueriedServer::Mcp(server) => RemoteResponse {
                 parsed: server.search(words, limit, self.deadline).await?,
                 pause: None,
             },
-            QueriedServer::NameList(names) => Answer {
+            QueriedServer::NameList(names) => RemoteResponse {
                 parsed: names.search(words, limit, self.deadline).await?,
                 pause: None,
             },
@@ -169,7 +169,7 @@ impl RemoteSource {
 }
 
 fn peer(place: QueryTarget, deadline: Duration) -> QueriedServer {
-    if let Kind::Mcp(server) = place.kind {
+    if let ServerKind::Mcp(server) = place.kind {
         return QueriedServer::Mcp(McpSource::new(*server));
     }
     let http = HttpClient::new(HttpOptions {
@@ -180,7 +180,7 @@ fn peer(place: QueryTarget, deadline: Duration) -> QueriedServer {
         connections: 4,
         ..HttpOptions::default()
     });
-    if let Kind::NameList(kind) = place.kind {
+    if let ServerKind::NameList(kind) = place.kind {
         return QueriedServer::NameList(NameList::new(kind, &place.base, http));
     }
     QueriedServer::Http(Box::new(place), http)
@@ -192,7 +192,7 @@ async fn query_http(
     words: &str,
     limit: usize,
     deadline: Duration,
-) -> Result<Answer, RemoteError> {
+) -> Result<RemoteResponse, RemoteError> {
     let questions = place.questions(words, limit).into_iter();
     let answers = questions.map(|question| async {
         let answer = query_once(place, http, question.ask, deadline).await?;
@@ -204,9 +204,9 @@ async fn query_http(
 async fn query_once(
     place: &QueryTarget,
     http: &HttpClient,
-    ask: Ask,
+    ask: RemoteRequest,
     deadline: Duration,
-) -> Result<Answer, RemoteError> {
+) -> Result<RemoteResponse, RemoteError> {
     let url = ask
         .url(&place.base)
         .map_err(|error| RemoteError::Settings(format!("{}: {error}", place.base)))?;
@@ -228,7 +228,7 @@ async fn query_once(
             request.authorization(scheme, token)
         };
     }
-    if let Kind::Atomic(Some(agent)) = &place.kind {
+    if let ServerKind::Atomic(Some(agent)) = &place.kind {
         let now = std::time::SystemTime::now();
         request = http_clients::atomic::sign(request, &url, &agent.subject, &agent.seed, now)
             .map_err(|error| RemoteError::Settings(error.to_string()))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use search_core::answer::SearchAnswer;
 use search_engine::answering::SearchableRole;
 use search_engine::item_cache::ItemCache;
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 use url::Url;
 
 use super::source_outcome::SourceOutcome;
@@ -62,7 +62,7 @@ impl RoleEntry {
                 continue;
             }
             let item = entry.handle.cached_item(key);
-            if let Ok(item_cache) = ItemCache::new(item.map(|item| Item::clone(&item))) {
+            if let Ok(item_cache) = ItemCache::new(item.map(|item| SourceItem::clone(&item))) {
                 source.snapshot = Some(item_cache.snapshot().clone());
                 source.item_cache = Some(Arc::new(item_cache));
             }
@@ -77,7 +77,7 @@ impl RoleEntry {
 struct Addresses(HashMap<String, String>);
 
 impl Addresses {
-    fn is_first(&mut self, source: &str, item: &Item) -> bool {
+    fn is_first(&mut self, source: &str, item: &SourceItem) -> bool {
         let Some(url) = item.url.as_deref() else {
             return true;
         };
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn v8_one_address_of_two_sources_is_one_result() {
-        let item = |url: &str| Item {
+        let item = |url: &str| SourceItem {
             url: Some(url.to_owned()),
-            ..Item::default()
+            ..SourceItem::default()
         };
         let mut addresses = Addresses::default();
         assert!(addresses.is_first("a", &item("https://f.example/a/b/issues/3")));
@@ -136,7 +136,8 @@ mod tests {
         // Two answers of one source are its own business: they have keys.
         assert!(addresses.is_first("a", &item("https://f.example/a/b/issues/3")));
         assert!(
-            addresses.is_first("b", &Item::default()) && addresses.is_first("a", &Item::default())
+            addresses.is_first("b", &SourceItem::default())
+                && addresses.is_first("a", &SourceItem::default())
         );
     }
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use search_core::role::{Community, FolderOrUrl, Haystack, Source, Tasks};
+use search_core::role::{CommunitySite, FolderOrUrl, Haystack, Source, Tasks};
 use search_engine::devdocs::DevDocs;
 use search_engine::tasks::{Taskwarrior, beads, todo_txt};
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 
 use super::MAX_ITEMS;
 use super::source_outcome::SourceOutcome;
@@ -53,7 +53,7 @@ fn local_tasks(haystack: &Haystack) -> Option<LocalTasks> {
             tasks: Tasks::Beads(path),
             ..
         } => Some(LocalTasks::Beads(path.clone())),
-        Source::CommunityDocs(Community::DevDocs(FolderOrUrl::Folder(folder))) => {
+        Source::CommunityDocs(CommunitySite::DevDocs(FolderOrUrl::Folder(folder))) => {
             Some(LocalTasks::DevDocs(DevDocs::new(folder.clone())))
         }
         _ => None,
@@ -104,7 +104,7 @@ impl SourceClient {
         &self,
         words: &str,
         deadline: Duration,
-    ) -> Result<(Vec<Item>, Option<String>), String> {
+    ) -> Result<(Vec<SourceItem>, Option<String>), String> {
         let (items, skipped) = match self {
             Self::Refused(reason) => return Err(reason.clone()),
             Self::Remote(remote) => {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 
 /// Items kept a source; with texts of at most 64 KiB each.
 const MAX_ITEMS: usize = 256;
@@ -11,11 +11,11 @@ const MAX_ITEMS: usize = 256;
 /// The last items shown, the oldest go first.
 #[derive(Debug, Default)]
 pub(crate) struct RecentItems {
-    items: VecDeque<Arc<Item>>,
+    items: VecDeque<Arc<SourceItem>>,
 }
 
 impl RecentItems {
-    pub(crate) fn insert(&mut self, item: &Item) {
+    pub(crate) fn insert(&mut self, item: &SourceItem) {
         self.items.retain(|known| known.key != item.key);
         if self.items.len() == MAX_ITEMS {
             self.items.pop_front();
@@ -23,7 +23,7 @@ impl RecentItems {
         self.items.push_back(Arc::new(item.clone()));
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<Item>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<SourceItem>> {
         self.items.iter().find(|item| item.key == key).cloned()
     }
 }
@@ -35,10 +35,10 @@ mod tests {
     #[test]
     fn the_latest_are_kept() {
         let mut recent = RecentItems::default();
-        let item = |key: usize, title: &str| Item {
+        let item = |key: usize, title: &str| SourceItem {
             key: key.to_string(),
             title: title.to_owned(),
-            ..Item::default()
+            ..SourceItem::default()
         };
         for key in 0..=MAX_ITEMS {
             recent.insert(&item(key, "old"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use search_core::snapshots::{DescribedFile, FileKind, Manifest};
+use search_core::snapshots::{DescribedFile, FileKind, PartManifest};
 use search_engine::index::{INDEX_FORMAT, complete_published};
 
 use super::cache::SnapshotCache;
@@ -51,7 +51,7 @@ impl SourceFolders {
 /// Makes the index of a source that which was published.
 pub(super) fn adopt(
     unit: &Unit,
-    manifest: &Manifest,
+    manifest: &PartManifest,
     cache: &SnapshotCache,
     folders: &SourceFolders,
     is_cancelled: &(dyn Fn() -> bool + Sync),

@@ -16,13 +16,13 @@ use search_engine::files::SourceFiles;
 use search_engine::texts::TextStore;
 
 use super::adopt::SourceFolders;
-use super::follower::{Learner, SnapshotFollower};
+use super::follower::{PartLearner, SnapshotFollower};
 use super::place::SnapshotPlace;
 use crate::concepts::{ConceptDuty, ConceptSettings, ConceptThread};
 use crate::source_handle::SourceHandle;
 
 /// The threads that follow and learn. Dropped, they end, and are waited for.
-pub(crate) struct AllPartsLearning {
+pub(crate) struct AllPartsLearner {
     cancel: Arc<AtomicBool>,
     follower: Option<JoinHandle<()>>,
     /// Ends with the follower's inbox.
@@ -30,7 +30,7 @@ pub(crate) struct AllPartsLearning {
     _concepts: ConceptThread,
 }
 
-impl AllPartsLearning {
+impl AllPartsLearner {
     /// Starts them. `files` is the source as it lies here.
     pub(crate) fn start(
         part: &Arc<SourceHandle>,
@@ -44,7 +44,7 @@ impl AllPartsLearning {
         let (wake, woken) = bounded(1);
         let (commands, inbox) = bounded::<()>(1);
         let cancel: Arc<AtomicBool> = Arc::default();
-        let learner = Learner {
+        let learner = PartLearner {
             top_names: files.top_names(),
             wake,
             part: Arc::clone(part),
@@ -65,7 +65,7 @@ impl AllPartsLearning {
     }
 }
 
-impl Drop for AllPartsLearning {
+impl Drop for AllPartsLearner {
     fn drop(&mut self) {
         self.cancel.store(true, Ordering::Relaxed);
         // How it ended was reported by the thread itself.

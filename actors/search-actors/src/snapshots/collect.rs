@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use http_clients::objects::StoredObject;
-use search_core::snapshots::{DescribedFile, Manifest, PublishedManifest};
+use search_core::snapshots::{DescribedFile, PartManifest, PublishedManifest};
 
 use super::error::SnapshotError;
-use super::lease::Lease;
+use super::lease::SnapshotLease;
 use super::texts::PublishedTexts;
 
 /// An object stays for this time after something has led to it: a searcher may still be fetching
@@ -19,7 +19,7 @@ pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 /// The objects that what is published names, and those that what is published next will name: texts
 /// and concepts are stored once, however often publishing has failed since.
 pub(super) fn referenced_objects<'o>(
-    manifest: &'o Manifest,
+    manifest: &'o PartManifest,
     texts: &'o PublishedTexts,
     concepts: impl Iterator<Item = &'o DescribedFile>,
 ) -> BTreeSet<&'o str> {
@@ -29,16 +29,16 @@ pub(super) fn referenced_objects<'o>(
 
 /// Removes objects, and remembers since when nothing needs them. Another process begins anew.
 #[derive(Debug, Default)]
-pub(super) struct Collector {
+pub(super) struct ObjectCollector {
     unwanted_since: BTreeMap<String, Instant>,
 }
 
-impl Collector {
+impl ObjectCollector {
     /// Removes objects that nothing has needed for `grace` and that are older than that by the
     /// storage's clock; see [`collect`].
     pub(super) fn collect(
         &mut self,
-        lease: &Lease,
+        lease: &SnapshotLease,
         (published, wanted): (&PublishedManifest, &BTreeSet<&str>),
         grace: Duration,
         now: Instant,
@@ -69,7 +69,7 @@ impl Collector {
 /// `published` has to be what tells that they are not needed: where the pointer leads to another
 /// manifest, because the answer to a write of it was lost, nothing is removed.
 fn collect(
-    lease: &Lease,
+    lease: &SnapshotLease,
     published: &PublishedManifest,
     unwanted: Vec<StoredObject>,
     grace: Duration,
@@ -104,7 +104,7 @@ mod tests {
     use config_core::Secret;
     use http_clients::objects::{ObjectKeys, ObjectPlace, ObjectStorage};
     use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
-    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, Pointer, SourcePart};
+    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, SnapshotPointer, SourcePart};
     use search_engine::packs::PackWriter;
 
     use super::*;
@@ -119,7 +119,7 @@ mod tests {
         Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE)
     }
 
-    fn take(unit: &Unit, owner: &str) -> Lease {
+    fn take(unit: &Unit, owner: &str) -> SnapshotLease {
         let mut seeker = LeaseSeeker::new(unit.clone(), owner.to_owned());
         let taken = seeker.attempt(&Arc::default()).expect("the place answers");
         taken.expect("nobody has it")
@@ -133,7 +133,7 @@ mod tests {
     }
 
     /// What a pointer says of a manifest that is stored.
-    fn publish(lease: &Lease) -> PublishedManifest {
+    fn publish(lease: &SnapshotLease) -> PublishedManifest {
         let stored = put(&lease.unit, "manifest");
         let published = PublishedManifest {
             object: stored.object,
@@ -153,12 +153,12 @@ mod tests {
 
     /// What a new process removes.
     fn collect(
-        lease: &Lease,
+        lease: &SnapshotLease,
         published: &PublishedManifest,
         wanted: &BTreeSet<&str>,
         grace: Duration,
     ) -> Result<usize, SnapshotError> {
-        Collector::default().collect(lease, (published, wanted), grace, Instant::now())
+        ObjectCollector::default().collect(lease, (published, wanted), grace, Instant::now())
     }
 
     fn storage_of(server: &ClockedStorage) -> ObjectStorage {
@@ -181,7 +181,7 @@ mod tests {
         let published = publish(&lease);
         // All of that was stored long ago.
         server.grow_older(GRACE * 2);
-        let mut collector = Collector::default();
+        let mut collector = ObjectCollector::default();
         let mut at = Instant::now();
         let mut look = |wanted: &[&str], after: Duration| {
             at += after;
@@ -243,7 +243,7 @@ mod tests {
         let Ok(PointerRead::Read(pointer, version)) = unit.pointer(None) else {
             panic!("there is a pointer");
         };
-        let next = Pointer {
+        let next = SnapshotPointer {
             owner: String::new(),
             epoch: pointer.epoch + 1,
             ..pointer
@@ -301,8 +301,8 @@ mod tests {
         assert_eq!(left(&lease.unit), before);
     }
 
-    fn manifest() -> Manifest {
-        Manifest {
+    fn manifest() -> PartManifest {
+        PartManifest {
             format: MANIFEST_FORMAT,
             index_format: 1,
             source: "0a1b2c3d".to_owned(),

@@ -12,7 +12,7 @@ const REST_FACTOR: u32 = 5;
 
 /// What was taken up last, and the thread that takes up what is new.
 #[derive(Debug, Default)]
-pub(super) struct ConceptTaking {
+pub(super) struct ConceptFollower {
     /// The digests of its files, and the view whose titles are suggested.
     taken: Option<(Vec<String>, u64)>,
     /// Whether something of it is to be tried again.
@@ -22,7 +22,7 @@ pub(super) struct ConceptTaking {
     ended: Option<(Instant, Duration)>,
 }
 
-impl ConceptTaking {
+impl ConceptFollower {
     pub(super) fn is_running(&self) -> bool {
         self.running.is_some()
     }
@@ -76,7 +76,7 @@ impl ConceptTaking {
     }
 }
 
-impl Drop for ConceptTaking {
+impl Drop for ConceptFollower {
     /// Nobody uses the folder when the source's thread has ended.
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn i18_what_is_new_is_taken_up_once_and_what_failed_again() {
         let files = vec!["a".to_owned()];
-        let mut taking = ConceptTaking::default();
+        let mut taking = ConceptFollower::default();
         assert!(taking.is_due(&files, 1));
-        let wait = |taking: &mut ConceptTaking| loop {
+        let wait = |taking: &mut ConceptFollower| loop {
             if taking.running.as_ref().is_none_or(JoinHandle::is_finished) {
                 return taking.poll_end();
             }

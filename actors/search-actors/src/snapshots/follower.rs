@@ -15,18 +15,20 @@ use std::time::{Duration, Instant, SystemTime};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use http_clients::objects::ObjectVersion;
 use search_core::answer::{IndexProgress, SourceState};
-use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifest, SourcePart};
+use search_core::snapshots::{
+    DescribedFile, FileKind, PartManifest, PublishedManifest, SourcePart,
+};
 use search_engine::index::{INDEX_FORMAT, IndexError, IndexSnapshot};
 use search_engine::packs::TextPack;
 
 use super::cache::SnapshotCache;
-use super::concept_taking::ConceptTaking;
+use super::concept_taking::ConceptFollower;
 use super::error::SnapshotError;
 use super::inspect::published_parts;
 use super::place::SnapshotPlace;
 use super::pointer_ages::PointerAges;
 use super::unit::{PointerRead, Unit};
-use super::view::{SnapshotView, open_view, write_concepts};
+use super::view::{OpenSnapshot, open_view, write_concepts};
 use crate::changed_documents::ChangedDocuments;
 use crate::concepts::{self, ConceptSettings};
 use crate::source_handle::SourceHandle;
@@ -44,7 +46,7 @@ struct FollowedPart {
     pointer: Option<ObjectVersion>,
     published: Option<PublishedManifest>,
     /// The manifest that `published` names, once it was read.
-    manifest: Option<(PublishedManifest, Manifest)>,
+    manifest: Option<(PublishedManifest, PartManifest)>,
 }
 
 /// The thread's work.
@@ -57,23 +59,23 @@ pub(crate) struct SnapshotFollower<C> {
     cancel: Arc<AtomicBool>,
     parts: Vec<FollowedPart>,
     /// What the view is made of.
-    in_force: Vec<Manifest>,
+    in_force: Vec<PartManifest>,
     packs: BTreeMap<String, Arc<TextPack>>,
     views: u64,
     /// The one of them that is shown.
     shown: u64,
     /// Whether there was all of a snapshot once: until then a failure keeps searches away.
     had_whole: bool,
-    concepts: ConceptTaking,
+    concepts: ConceptFollower,
     /// Whether somebody publishes what is followed.
     attendance: PointerAges,
     started_at: Instant,
     /// Who learns of what is followed, where that is done here.
-    learner: Option<Learner>,
+    learner: Option<PartLearner>,
 }
 
 /// Who learns of all parts of a source that is split: it reads what they publish.
-pub(super) struct Learner {
+pub(super) struct PartLearner {
     /// What lies at the top of the source.
     pub(super) top_names: Vec<String>,
     /// Tells it that something has changed.
@@ -108,7 +110,7 @@ impl<C> SnapshotFollower<C> {
             views: 0,
             shown: 0,
             had_whole: false,
-            concepts: ConceptTaking::default(),
+            concepts: ConceptFollower::default(),
             attendance: PointerAges::default(),
             started_at: Instant::now(),
             learner: None,
@@ -116,7 +118,7 @@ impl<C> SnapshotFollower<C> {
     }
 
     /// What is followed is learnt of here: what others have learnt is left.
-    pub(super) fn for_learner(mut self, learner: Learner) -> Self {
+    pub(super) fn for_learner(mut self, learner: PartLearner) -> Self {
         self.learner = Some(learner);
         self
     }
@@ -197,7 +199,7 @@ impl<C> SnapshotFollower<C> {
         let Ok(bytes) = fs::read(&path) else {
             return Ok(());
         };
-        let kept: Vec<Manifest> = serde_json::from_slice(&bytes)
+        let kept: Vec<PartManifest> = serde_json::from_slice(&bytes)
             .map_err(|error| SnapshotError::Refused(error.to_string()))?;
         if kept.len() != self.parts.len() {
             return Ok(());
@@ -248,7 +250,7 @@ impl<C> SnapshotFollower<C> {
             }
         }
         let manifests = self.parts.iter().filter_map(|part| part.manifest.as_ref());
-        let mut manifests: Vec<Manifest> =
+        let mut manifests: Vec<PartManifest> =
             manifests.map(|(_, manifest)| manifest.clone()).collect();
         if self.learner.is_some() {
             manifests.iter_mut().for_each(without_concepts);
@@ -291,8 +293,8 @@ impl<C> SnapshotFollower<C> {
 
     /// Fetches what is missing. A searcher that has nothing shows the index before the texts are
     /// there.
-    fn fetch(&mut self, all: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
-        let total: u64 = all.iter().map(Manifest::bytes).sum();
+    fn fetch(&mut self, all: &[PartManifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        let total: u64 = all.iter().map(PartManifest::bytes).sum();
         let done = AtomicU64::new(0);
         let (handle, cancel) = (Arc::clone(&self.handle), Arc::clone(&self.cancel));
         let each = move |bytes: u64| {
@@ -330,7 +332,7 @@ impl<C> SnapshotFollower<C> {
     /// Shows what was fetched to searches.
     fn show(
         &mut self,
-        manifests: Vec<Manifest>,
+        manifests: Vec<PartManifest>,
         cache: &SnapshotCache,
         with_texts: bool,
     ) -> Result<(), SnapshotError> {
@@ -350,7 +352,7 @@ impl<C> SnapshotFollower<C> {
         let view = opened?;
         self.shown = self.views;
         self.had_whole |= with_texts;
-        let SnapshotView {
+        let OpenSnapshot {
             snapshot,
             files,
             packs,
@@ -439,7 +441,11 @@ impl<C> SnapshotFollower<C> {
     }
 
     /// Removes all but what is shown and what is `wanted`.
-    fn retain_only(&self, wanted: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
+    fn retain_only(
+        &self,
+        wanted: &[PartManifest],
+        cache: &SnapshotCache,
+    ) -> Result<(), SnapshotError> {
         let all = self.in_force.iter().chain(wanted);
         let files = all.flat_map(|manifest| &manifest.files);
         let wanted: BTreeSet<&str> = files.map(|file| file.digest.as_str()).collect();
@@ -460,7 +466,7 @@ impl<C> SnapshotFollower<C> {
     }
 }
 
-impl Learner {
+impl PartLearner {
     /// Shows in the part's state how far learning of all parts is, and what it waits for.
     fn show_progress(&self, all: &SourceHandle) {
         let (mut concepts, error) =
@@ -475,7 +481,7 @@ impl Learner {
 }
 
 /// A manifest as one who learns sees it: what was learnt is its own work, and nothing new.
-fn without_concepts(manifest: &mut Manifest) {
+fn without_concepts(manifest: &mut PartManifest) {
     manifest
         .files
         .retain(|file| file.kind != FileKind::Concepts);

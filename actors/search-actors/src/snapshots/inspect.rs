@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use http_clients::objects::ObjectStorage;
-use search_core::snapshots::Manifest;
+use search_core::snapshots::PartManifest;
 use serde::Serialize;
 
 use super::error::SnapshotError;
@@ -130,7 +130,7 @@ fn read(
     source: &str,
     unit: &Unit,
     scratch: &Path,
-) -> Result<(PublishedSource, Option<Manifest>), SnapshotError> {
+) -> Result<(PublishedSource, Option<PartManifest>), SnapshotError> {
     let mut published = PublishedSource {
         source: source.to_owned(),
         part: unit.shown.clone(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use http_clients::objects::{ObjectVersion, ReplaceResult};
 use parking_lot::Mutex;
 use search_core::snapshots::{
-    HolderState, LeaseWatch, MANIFEST_FORMAT, Pointer, PublishedManifest,
+    HolderState, LeaseWatch, MANIFEST_FORMAT, PublishedManifest, SnapshotPointer,
 };
 
 use super::error::SnapshotError;
@@ -20,7 +20,7 @@ pub(super) struct LeaseSeeker {
     watch: LeaseWatch,
     began: Instant,
     /// The pointer that was read last.
-    known: Option<(Pointer, ObjectVersion)>,
+    known: Option<(SnapshotPointer, ObjectVersion)>,
 }
 
 impl LeaseSeeker {
@@ -46,7 +46,7 @@ impl LeaseSeeker {
     pub(super) fn attempt(
         &mut self,
         lost: &Arc<AtomicBool>,
-    ) -> Result<Option<Lease>, SnapshotError> {
+    ) -> Result<Option<SnapshotLease>, SnapshotError> {
         let version = self.known.as_ref().map(|(_, version)| version);
         match self.unit.pointer(version) {
             Ok(PointerRead::Missing) => self.known = None,
@@ -62,7 +62,7 @@ impl LeaseSeeker {
             return Ok(None);
         }
         let former = pointer.cloned().unwrap_or_default();
-        let next = Pointer {
+        let next = SnapshotPointer {
             format: MANIFEST_FORMAT,
             owner: self.owner.clone(),
             epoch: former.epoch + 1,
@@ -73,7 +73,7 @@ impl LeaseSeeker {
         match self.unit.replace(expected, &next)? {
             ReplaceResult::Done(version) => {
                 lost.store(false, Ordering::Release);
-                Ok(Some(Lease {
+                Ok(Some(SnapshotLease {
                     unit: self.unit.clone(),
                     state: Mutex::new((next, version)),
                     lost: Arc::clone(lost),
@@ -87,16 +87,16 @@ impl LeaseSeeker {
 
 /// The right to publish, until it is lost.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct SnapshotLease {
     pub(super) unit: Unit,
     /// The pointer as this process wrote it last.
-    state: Mutex<(Pointer, ObjectVersion)>,
+    state: Mutex<(SnapshotPointer, ObjectVersion)>,
     lost: Arc<AtomicBool>,
 }
 
-impl Lease {
+impl SnapshotLease {
     /// The pointer as this process wrote it last.
-    pub(super) fn pointer(&self) -> Pointer {
+    pub(super) fn pointer(&self) -> SnapshotPointer {
         self.state.lock().0.clone()
     }
 
@@ -128,7 +128,7 @@ impl Lease {
         self.write(|pointer| pointer.owner.clear())
     }
 
-    fn write(&self, change: impl Fn(&mut Pointer)) -> Result<(), SnapshotError> {
+    fn write(&self, change: impl Fn(&mut SnapshotPointer)) -> Result<(), SnapshotError> {
         if self.is_lost() {
             return Err(SnapshotError::LeaseLost);
         }

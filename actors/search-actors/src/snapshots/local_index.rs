@@ -67,7 +67,7 @@ pub fn check_published_here(
 #[cfg(test)]
 mod tests {
     use http_clients::objects::{ObjectPlace, ObjectStorage};
-    use search_core::snapshots::{Pointer, PublishedManifest};
+    use search_core::snapshots::{PublishedManifest, SnapshotPointer};
 
     use super::super::place::SnapshotPlace;
     use super::*;
@@ -101,7 +101,7 @@ mod tests {
             object: "newest".to_owned(),
             digest: "0".repeat(64),
         };
-        let pointer = Pointer {
+        let pointer = SnapshotPointer {
             format: search_core::snapshots::MANIFEST_FORMAT,
             owner: "other".to_owned(),
             epoch: 2,

@@ -37,11 +37,11 @@ mod view;
 mod wait;
 
 pub(crate) use adopt::SourceFolders;
-pub(crate) use all_parts::AllPartsLearning;
+pub(crate) use all_parts::AllPartsLearner;
 pub use error::SnapshotError;
 pub(crate) use follower::SnapshotFollower;
 pub use inspect::{PublishedSource, VerifiedSource, list_published, verify_published};
 pub use local_index::{PublishingLease, check_published_here};
 pub use place::{SnapshotMode, SnapshotPlace};
-pub(crate) use publishing::Publishing;
+pub(crate) use publishing::SourcePublisher;
 pub use removal::{RemovedSource, remove_published};

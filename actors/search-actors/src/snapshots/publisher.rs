@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 use search_core::answer::SourceState;
 use search_core::snapshots::{
-    DescribedFile, FileKind, MANIFEST_FORMAT, Manifest, PublishedManifest, SourcePart,
+    DescribedFile, FileKind, MANIFEST_FORMAT, PartManifest, PublishedManifest, SourcePart,
 };
 use search_engine::files::SourceFiles;
 use search_engine::index::{INDEX_FORMAT, IndexSnapshot, PinnedFiles};
@@ -19,9 +19,9 @@ use supervision::unix_ms;
 
 use super::adopt::SourceFolders;
 use super::cache::{SnapshotCache, in_parallel};
-use super::collect::{COLLECT_INTERVAL, Collector, GRACE, referenced_objects};
+use super::collect::{COLLECT_INTERVAL, GRACE, ObjectCollector, referenced_objects};
 use super::error::SnapshotError;
-use super::lease::Lease;
+use super::lease::SnapshotLease;
 use super::stored_check::StoredCheck;
 use super::texts::PublishedTexts;
 use super::wait::sleep;
@@ -43,14 +43,14 @@ type FileStamp = (u64, SystemTime);
 /// The thread's work.
 pub(super) struct Publisher {
     handle: Arc<SourceHandle>,
-    lease: Arc<Lease>,
+    lease: Arc<SnapshotLease>,
     ends: Arc<AtomicBool>,
     cache: SnapshotCache,
     folders: SourceFolders,
     /// Whether what was learnt of the source comes with this part of it.
     learns: bool,
     /// What was published last, and where that is.
-    manifest: Option<Manifest>,
+    manifest: Option<PartManifest>,
     published: Option<PublishedManifest>,
     texts: PublishedTexts,
     /// The index that was published last by this process.
@@ -62,16 +62,16 @@ pub(super) struct Publisher {
     /// Whether the indexer was in step with the source since this process holds the lease.
     was_ready: bool,
     collects_at: Instant,
-    collector: Collector,
+    collector: ObjectCollector,
     /// What of it the storage has lost since.
     check: Arc<StoredCheck>,
 }
 
 impl Publisher {
     pub(super) fn new(
-        (handle, lease, ends): (Arc<SourceHandle>, Arc<Lease>, Arc<AtomicBool>),
+        (handle, lease, ends): (Arc<SourceHandle>, Arc<SnapshotLease>, Arc<AtomicBool>),
         (cache, folders, part): (SnapshotCache, SourceFolders, SourcePart),
-        (published, was_published): (Option<(Manifest, PublishedTexts)>, bool),
+        (published, was_published): (Option<(PartManifest, PublishedTexts)>, bool),
     ) -> Self {
         let (manifest, texts) = published.map_or_else(Default::default, |(manifest, texts)| {
             (Some(manifest), texts)
@@ -94,7 +94,7 @@ impl Publisher {
             concepts: BTreeMap::new(),
             was_ready: false,
             collects_at: Instant::now() + COLLECT_INTERVAL,
-            collector: Collector::default(),
+            collector: ObjectCollector::default(),
             check: Arc::default(),
         }
     }
@@ -186,7 +186,7 @@ impl Publisher {
             return Ok(());
         }
         let pointer = self.lease.pointer();
-        let manifest = Manifest {
+        let manifest = PartManifest {
             format: MANIFEST_FORMAT,
             index_format: INDEX_FORMAT,
             source: self.handle.id.clone(),
@@ -234,7 +234,7 @@ impl Publisher {
     }
 
     /// Stores a manifest, and leads searchers to it.
-    fn put_manifest(&self, manifest: &Manifest) -> Result<PublishedManifest, SnapshotError> {
+    fn put_manifest(&self, manifest: &PartManifest) -> Result<PublishedManifest, SnapshotError> {
         let path = self.cache.folder().join("manifest.new");
         fs::write(&path, manifest.to_json()).map_err(SnapshotError::file(&path))?;
         let stored = self.lease.unit.store(FileKind::Index, "manifest", &path)?;

@@ -8,12 +8,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use search_core::answer::SourceState;
-use search_core::snapshots::{FileKind, Manifest, RENEW_INTERVAL};
+use search_core::snapshots::{FileKind, PartManifest, RENEW_INTERVAL};
 
 use super::adopt::{SourceFolders, adopt};
 use super::cache::SnapshotCache;
 use super::error::SnapshotError;
-use super::lease::{Lease, LeaseSeeker};
+use super::lease::{LeaseSeeker, SnapshotLease};
 use super::place::SnapshotMode;
 use super::publisher::{Publisher, UNPUBLISHED_LIMIT, show_unpublished};
 use super::texts::PublishedTexts;
@@ -26,13 +26,13 @@ const SEEK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The lease of a source, and the threads that use it. Dropped, they end, and it is given back.
 #[derive(Debug)]
-pub(crate) struct Publishing {
+pub(crate) struct SourcePublisher {
     ends: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    lease: Arc<Lease>,
+    lease: Arc<SnapshotLease>,
 }
 
-impl Publishing {
+impl SourcePublisher {
     /// Waits until this process may index the source; `None` when it is told to end before. `lost`
     /// is set as soon as another one may.
     ///
@@ -80,7 +80,7 @@ impl Publishing {
     }
 }
 
-impl Drop for Publishing {
+impl Drop for SourcePublisher {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
@@ -98,7 +98,7 @@ fn wait_for_lease(
     (unit, owner): (Unit, &str),
     lost: &Arc<AtomicBool>,
     is_ended: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<Lease>, SnapshotError> {
+) -> Result<Option<SnapshotLease>, SnapshotError> {
     let source = handle.haystack.name.as_str();
     let mut seeker = LeaseSeeker::new(unit, owner.to_owned());
     let mut told = String::new();
@@ -148,7 +148,7 @@ impl RenewalFailures {
 /// storage says nothing: what that one stores is waited for as long as a large file may take.
 fn spawn_renewal(
     handle: &Arc<SourceHandle>,
-    lease: &Arc<Lease>,
+    lease: &Arc<SnapshotLease>,
     ends: &Arc<AtomicBool>,
 ) -> Result<JoinHandle<()>, SnapshotError> {
     let (lease, ends) = (Arc::clone(lease), Arc::clone(ends));
@@ -181,11 +181,11 @@ fn spawn_renewal(
 
 /// What was published last, and its texts. The index here becomes that, unless it is that already.
 fn adopt_last(
-    lease: &Lease,
+    lease: &SnapshotLease,
     cache: &SnapshotCache,
     folders: &SourceFolders,
     is_ended: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<(Manifest, PublishedTexts)>, SnapshotError> {
+) -> Result<Option<(PartManifest, PublishedTexts)>, SnapshotError> {
     let Some(published) = lease.pointer().manifest else {
         return Ok(None);
     };

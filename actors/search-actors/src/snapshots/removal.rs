@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::error::SnapshotError;
 use super::inspect::units;
-use super::lease::{Lease, LeaseSeeker};
+use super::lease::{LeaseSeeker, SnapshotLease};
 use super::unit::Unit;
 use super::wait::sleep;
 
@@ -60,7 +60,7 @@ pub fn remove_published(
 }
 
 /// The right to publish the part, which nobody has then.
-fn take(source: &str, unit: Unit) -> Result<Lease, SnapshotError> {
+fn take(source: &str, unit: Unit) -> Result<SnapshotLease, SnapshotError> {
     let part = unit.shown.clone();
     let owner = format!("snapshot remove {}", uuid::Uuid::new_v4().simple());
     let mut seeker = LeaseSeeker::new(unit, owner);
@@ -80,7 +80,7 @@ fn take(source: &str, unit: Unit) -> Result<Lease, SnapshotError> {
     }
 }
 
-fn remove(lease: &Lease) -> Result<usize, SnapshotError> {
+fn remove(lease: &SnapshotLease) -> Result<usize, SnapshotError> {
     let unit = &lease.unit;
     lease.withdraw()?;
     let objects = unit.storage.list(&unit.objects())?;

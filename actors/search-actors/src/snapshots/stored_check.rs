@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use http_clients::objects::ObjectError;
 use parking_lot::Mutex;
-use search_core::snapshots::{Manifest, PublishedManifest};
+use search_core::snapshots::{PartManifest, PublishedManifest};
 
 use super::error::SnapshotError;
 use super::unit::Unit;
@@ -54,7 +54,7 @@ struct CheckState {
 
 impl StoredCheck {
     /// Looks at what is published now, and at nothing else.
-    pub(super) fn follow(&self, published: &PublishedManifest, manifest: &Manifest) {
+    pub(super) fn follow(&self, published: &PublishedManifest, manifest: &PartManifest) {
         let files = manifest.files.iter().map(|file| {
             let stored = StoredAs {
                 digest: file.digest.clone(),

@@ -10,7 +10,7 @@ use search_engine::files::SourceFiles;
 use search_engine::index::{FileState, IndexSnapshot};
 use search_engine::packs::{ContentForm, ContentId, PackWriter, TextPack};
 use search_engine::texts::TextStore;
-use search_formats_engine::Format;
+use search_formats_engine::DocumentFormat;
 
 use super::cache::SnapshotCache;
 use super::error::SnapshotError;
@@ -41,7 +41,7 @@ struct MissingText {
 
 /// What a document's content is called.
 fn content_id(key: &str, hash: &[u8; 16]) -> ContentId {
-    let form = match Format::from_name(key) {
+    let form = match DocumentFormat::from_name(key) {
         Some(_) => ContentForm::Text,
         None => ContentForm::File,
     };
@@ -221,7 +221,7 @@ fn content(
     root: &dyn SourceFiles,
     texts: Option<&TextStore>,
 ) -> Option<Vec<u8>> {
-    if Format::from_name(&missing.key).is_some() {
+    if DocumentFormat::from_name(&missing.key).is_some() {
         return texts?.get(&missing.hash).map(String::into_bytes);
     }
     // What is indexed is to be shown, however long its source lets it be.

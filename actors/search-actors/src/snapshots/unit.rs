@@ -7,7 +7,7 @@ use http_clients::objects::{
     ObjectStorage, ObjectVersion, ReplaceResult, SmallObject, digest_of_file,
 };
 use search_core::snapshots::{
-    DescribedFile, FileKind, Manifest, Pointer, PublishedManifest, SourcePart,
+    DescribedFile, FileKind, PartManifest, PublishedManifest, SnapshotPointer, SourcePart,
 };
 
 use super::error::SnapshotError;
@@ -29,7 +29,7 @@ pub(super) struct Unit {
 pub(super) enum PointerRead {
     Missing,
     Unchanged,
-    Read(Pointer, ObjectVersion),
+    Read(SnapshotPointer, ObjectVersion),
 }
 
 impl Unit {
@@ -67,7 +67,7 @@ impl Unit {
             SmallObject::Missing => PointerRead::Missing,
             SmallObject::Unchanged => PointerRead::Unchanged,
             SmallObject::Read(bytes, version) => {
-                PointerRead::Read(Pointer::parse(&bytes)?, version)
+                PointerRead::Read(SnapshotPointer::parse(&bytes)?, version)
             }
         })
     }
@@ -76,7 +76,7 @@ impl Unit {
     pub(super) fn replace(
         &self,
         expected: Option<&ObjectVersion>,
-        pointer: &Pointer,
+        pointer: &SnapshotPointer,
     ) -> Result<ReplaceResult, SnapshotError> {
         let key = self.pointer_key();
         Ok(self.storage.replace(&key, expected, pointer.to_json())?)
@@ -123,13 +123,13 @@ impl Unit {
         &self,
         published: &PublishedManifest,
         scratch: &Path,
-    ) -> Result<Manifest, SnapshotError> {
+    ) -> Result<PartManifest, SnapshotError> {
         let file = scratch.join(format!("manifest-{}", uuid::Uuid::new_v4().simple()));
         let key = self.key(&published.object);
         self.storage.get(&key, &published.digest, &file)?;
         let bytes = fs::read(&file).map_err(SnapshotError::file(&file));
         // Left behind it is removed with the folder.
         let _ = fs::remove_file(&file);
-        Ok(Manifest::parse(&bytes?)?)
+        Ok(PartManifest::parse(&bytes?)?)
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use search_core::snapshots::{FileKind, Manifest};
+use search_core::snapshots::{FileKind, PartManifest};
 use search_engine::index::{INDEX_FORMAT, IndexSnapshot, complete_published, joined_segments};
 use search_engine::packs::TextPack;
 use search_engine::published_files::{PublishedFiles, SourcePlace};
@@ -16,7 +16,7 @@ use super::error::SnapshotError;
 use crate::concepts::is_embeddings;
 
 /// A view that was opened.
-pub(super) struct SnapshotView {
+pub(super) struct OpenSnapshot {
     pub(super) snapshot: IndexSnapshot,
     pub(super) files: PublishedFiles,
     pub(super) packs: BTreeMap<String, Arc<TextPack>>,
@@ -25,12 +25,12 @@ pub(super) struct SnapshotView {
 /// Makes the fetched files of all parts one index, and opens it. `packs` are those that are open
 /// already; with `with_texts` the others have been fetched.
 pub(super) fn open_view(
-    manifests: &[Manifest],
+    manifests: &[PartManifest],
     cache: &SnapshotCache,
     (folder, number): (&Path, u64),
     former: Option<&IndexSnapshot>,
     (packs, with_texts): (&BTreeMap<String, Arc<TextPack>>, bool),
-) -> Result<SnapshotView, SnapshotError> {
+) -> Result<OpenSnapshot, SnapshotError> {
     for manifest in manifests {
         if manifest.index_format != INDEX_FORMAT {
             return Err(SnapshotError::IndexFormat(manifest.index_format));
@@ -71,7 +71,7 @@ pub(super) fn open_view(
     // A document's text is more often in the packs that came last.
     let all = open.values().cloned().collect();
     let files = PublishedFiles::new(place, snapshot.clone(), all, first.has_times);
-    Ok(SnapshotView {
+    Ok(OpenSnapshot {
         snapshot,
         files,
         packs: open,
@@ -79,7 +79,10 @@ pub(super) fn open_view(
 }
 
 /// Whether the index holds what its publishers counted: scores are made of it.
-fn check_statistics(manifests: &[Manifest], snapshot: &IndexSnapshot) -> Result<(), SnapshotError> {
+fn check_statistics(
+    manifests: &[PartManifest],
+    snapshot: &IndexSnapshot,
+) -> Result<(), SnapshotError> {
     let documents: u64 = manifests.iter().map(|one| one.documents).sum();
     if documents != snapshot.document_count() {
         let found = snapshot.document_count();
@@ -93,7 +96,7 @@ fn check_statistics(manifests: &[Manifest], snapshot: &IndexSnapshot) -> Result<
 /// Puts what was learnt and embedded into a folder of its own; says whether there is any. What was
 /// learnt of all parts comes with the first, what was embedded with each.
 pub(super) fn write_concepts(
-    manifests: &[Manifest],
+    manifests: &[PartManifest],
     cache: &SnapshotCache,
     folder: &Path,
 ) -> Result<bool, SnapshotError> {

@@ -14,7 +14,7 @@ use search_actors::{
 use search_core::query::SearchRequest;
 use search_engine::answering::{DocumentRequest, SearchParams};
 use serde_json::Value;
-use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
+use supervision::{ChildRef, Root, SupervisorSpec, TreeExit};
 use tokio::sync::oneshot;
 
 pub(crate) use self::home::Home;
@@ -68,7 +68,7 @@ pub(crate) struct Running {
     registry: RoleRegistry,
     search: ChildRef<SearchService>,
     stop: Option<oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<Verdict>>,
+    thread: Option<std::thread::JoinHandle<TreeExit>>,
 }
 
 impl Running {
@@ -196,7 +196,7 @@ impl Drop for Running {
         drop(self.stop.take());
         let end = self.thread.take().expect("dropped once").join();
         if !std::thread::panicking() {
-            assert_eq!(end.expect("no panic"), Verdict::Stopped);
+            assert_eq!(end.expect("no panic"), TreeExit::Stopped);
         }
     }
 }

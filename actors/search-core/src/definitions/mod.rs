@@ -9,7 +9,7 @@ mod other_languages;
 mod signature;
 mod words;
 
-use group::Group;
+use group::DeclarationGroup;
 pub use kind::DefinitionKind;
 pub use language::Language;
 
@@ -53,7 +53,7 @@ pub fn definitions<'t>(key: &str, text: &'t str) -> impl Iterator<Item = Definit
         },
         number: 0,
         above: "",
-        group: Group::default(),
+        group: DeclarationGroup::default(),
     });
     lines.into_iter().flatten().take(MAX_DEFINITIONS)
 }
@@ -69,7 +69,7 @@ struct Lines<'t> {
     /// The line before.
     above: &'t str,
     /// The group of definitions that is open.
-    group: Group,
+    group: DeclarationGroup,
 }
 
 impl<'t> Iterator for Lines<'t> {

@@ -11,10 +11,10 @@
 use std::ops::Range;
 
 use super::definition_piece::with_definition;
-use super::extents::{Extent, extents};
+use super::extents::{PassageExtent, extents};
 use super::remaining::{REST_TOKENS, rest_budget};
 use super::tokens::tokens;
-use crate::snippet::Hit;
+use crate::snippet::TextHit;
 
 /// Most tokens that may be asked for.
 pub const MAX_BUDGET_TOKENS: usize = 100_000;
@@ -45,7 +45,7 @@ const TERMS: usize = 64;
 
 /// A found document.
 #[derive(Debug, Clone, Default)]
-pub struct FoundDocument {
+pub struct PassageDocument {
     /// Its text.
     pub text: String,
     /// Where it is, as it will be shown.
@@ -53,7 +53,7 @@ pub struct FoundDocument {
     /// Its score.
     pub score: f32,
     /// The words of the query in it, ascending.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<TextHit>,
     /// Lines that define something the query names, from 1.
     pub defining: Vec<usize>,
     /// The one of them that is meant, from 1.
@@ -84,7 +84,7 @@ pub struct ChosenPassage {
 #[derive(Clone)]
 struct Candidate {
     document: usize,
-    extent: Extent,
+    extent: PassageExtent,
     score: f32,
     tokens: usize,
     /// Whether it begins with the definition that is meant.
@@ -94,13 +94,13 @@ struct Candidate {
 /// The passages that say most, at most `budget` tokens of them, by document in the order of the
 /// best passage, and in a document in the order of its text.
 #[must_use]
-pub fn choose(documents: &[FoundDocument], budget: usize) -> Vec<ChosenPassage> {
+pub fn choose(documents: &[PassageDocument], budget: usize) -> Vec<ChosenPassage> {
     chosen(documents, &candidates(documents), budget)
 }
 
 /// The same, where the places of documents without a passage are named within the budget, too.
 #[must_use]
-pub fn choose_beside_rest(documents: &[FoundDocument], budget: usize) -> Vec<ChosenPassage> {
+pub fn choose_beside_rest(documents: &[PassageDocument], budget: usize) -> Vec<ChosenPassage> {
     let candidates = candidates(documents);
     let kept = rest_budget(budget, documents.len());
     let few = chosen(documents, &candidates, budget - kept);
@@ -117,7 +117,7 @@ pub fn choose_beside_rest(documents: &[FoundDocument], budget: usize) -> Vec<Cho
 }
 
 /// Tokens of the places of documents without one of these passages, about.
-fn tokens_of_others(documents: &[FoundDocument], shown: &[ChosenPassage]) -> usize {
+fn tokens_of_others(documents: &[PassageDocument], shown: &[ChosenPassage]) -> usize {
     let is_shown = |one: usize| shown.iter().any(|passage| passage.document == one);
     let others = (0..documents.len()).filter(|&one| !is_shown(one));
     let needed = others.map(|one| tokens(&documents[one].place) + PLACE_TOKENS);
@@ -125,7 +125,7 @@ fn tokens_of_others(documents: &[FoundDocument], shown: &[ChosenPassage]) -> usi
 }
 
 fn chosen(
-    documents: &[FoundDocument],
+    documents: &[PassageDocument],
     candidates: &[Candidate],
     budget: usize,
 ) -> Vec<ChosenPassage> {
@@ -173,8 +173,8 @@ fn best_candidate(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -
 
 /// The pieces that hold words of the query; of a document without any, its first, where its text
 /// is whole.
-fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
-    let mut list: Vec<(usize, Extent, [u32; TERMS])> = Vec::new();
+fn candidates(documents: &[PassageDocument]) -> Vec<Candidate> {
+    let mut list: Vec<(usize, PassageExtent, [u32; TERMS])> = Vec::new();
     for (document, found) in documents.iter().enumerate() {
         let before = list.len();
         let mut all = extents(&found.text);
@@ -202,7 +202,7 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
     let scored = documents.iter().map(|found| found.score);
     let highest_document = scored.fold(f32::MIN_POSITIVE, f32::max);
     let scored = list.into_iter().zip(scores);
-    let candidate = |((document, extent, _), score): ((usize, Extent, _), f32)| {
+    let candidate = |((document, extent, _), score): ((usize, PassageExtent, _), f32)| {
         let found = &documents[document];
         let by_document = found.score.max(0.0) / highest_document;
         let meant = if is_meant(found, &extent) {
@@ -222,13 +222,13 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
 }
 
 /// Whether a piece begins with the definition that is meant, or holds the line asked for.
-fn is_meant(found: &FoundDocument, extent: &Extent) -> bool {
+fn is_meant(found: &PassageDocument, extent: &PassageExtent) -> bool {
     let asked = found.asked;
     found.meant == Some(extent.line)
         || asked.is_some_and(|line| (extent.line..=extent.end_line).contains(&line))
 }
 
-fn term_counts(hits: &[Hit]) -> [u32; TERMS] {
+fn term_counts(hits: &[TextHit]) -> [u32; TERMS] {
     let mut counts = [0; TERMS];
     for hit in hits {
         for (bit, count) in counts.iter_mut().enumerate() {
@@ -239,7 +239,10 @@ fn term_counts(hits: &[Hit]) -> [u32; TERMS] {
 }
 
 /// BM25 of the pieces, among themselves.
-fn word_scores(documents: &[FoundDocument], list: &[(usize, Extent, [u32; TERMS])]) -> Vec<f32> {
+fn word_scores(
+    documents: &[PassageDocument],
+    list: &[(usize, PassageExtent, [u32; TERMS])],
+) -> Vec<f32> {
     let lengths = list.iter().map(|(_, extent, _)| extent.range.len() as f32);
     let average = lengths.sum::<f32>() / list.len().max(1) as f32;
     let mut with = [0_u32; TERMS];
@@ -252,7 +255,7 @@ fn word_scores(documents: &[FoundDocument], list: &[(usize, Extent, [u32; TERMS]
         let (all, with) = (list.len() as f32, with as f32);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     });
-    let score = |(document, extent, counts): &(usize, Extent, [u32; TERMS])| {
+    let score = |(document, extent, counts): &(usize, PassageExtent, [u32; TERMS])| {
         let norm = 1.2 * (0.25 + 0.75 * extent.range.len() as f32 / average.max(1.0));
         let terms = counts.iter().zip(rarity);
         let score: f32 = terms
@@ -270,7 +273,7 @@ fn word_scores(documents: &[FoundDocument], list: &[(usize, Extent, [u32; TERMS]
 }
 
 /// The lines of a piece around its first word that fit in `budget` tokens.
-fn cut_to(found: &FoundDocument, mut one: Candidate, budget: usize) -> Option<Candidate> {
+fn cut_to(found: &PassageDocument, mut one: Candidate, budget: usize) -> Option<Candidate> {
     let extent = &mut one.extent;
     let first = found
         .hits
@@ -351,14 +354,14 @@ mod tests {
     use crate::query::{SearchRequest, parse};
     use crate::snippet::TermFinder;
 
-    fn found(place: &str, text: &str, score: f32, query: &str) -> FoundDocument {
+    fn found(place: &str, text: &str, score: f32, query: &str) -> PassageDocument {
         let query = parse(&SearchRequest::for_text(query)).expect("parses");
-        FoundDocument {
+        PassageDocument {
             text: text.to_owned(),
             place: place.to_owned(),
             score,
             hits: TermFinder::new(&query).hits(text),
-            ..FoundDocument::default()
+            ..PassageDocument::default()
         }
     }
 
@@ -421,7 +424,7 @@ mod tests {
             texts in prop::collection::vec(prop::collection::vec("(red|fox|tree|sky|é)[ \n]{1,3}", 0..80), 1..6),
             budget in 0_usize..400,
         ) {
-            let documents: Vec<FoundDocument> = texts.iter().enumerate()
+            let documents: Vec<PassageDocument> = texts.iter().enumerate()
                 .map(|(at, words)| found(&format!("{at}.txt"), &words.concat(), at as f32, "red fox"))
                 .collect();
             let passages = choose(&documents, budget);

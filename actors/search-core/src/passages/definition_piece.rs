@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::extents::Extent;
+use super::extents::PassageExtent;
 
 /// Most lines of a definition that are one piece; a class may have thousands.
 const MAX_LINES: usize = 100;
@@ -12,7 +12,11 @@ const MAX_BYTES: usize = 16 << 10;
 
 /// The pieces with a definition that begins in `line` as a piece of its own; those around it have
 /// what is left of them.
-pub(super) fn with_definition(text: &str, extents: Vec<Extent>, line: usize) -> Vec<Extent> {
+pub(super) fn with_definition(
+    text: &str,
+    extents: Vec<PassageExtent>,
+    line: usize,
+) -> Vec<PassageExtent> {
     let Some(body) = body(text, line) else {
         return extents;
     };
@@ -29,7 +33,7 @@ pub(super) fn with_definition(text: &str, extents: Vec<Extent>, line: usize) -> 
         }
         if !is_in {
             let lines = text[body.clone()].trim_end().matches('\n').count();
-            pieces.push(Extent {
+            pieces.push(PassageExtent {
                 range: body.clone(),
                 line,
                 end_line: line + lines,
@@ -44,10 +48,10 @@ pub(super) fn with_definition(text: &str, extents: Vec<Extent>, line: usize) -> 
 }
 
 /// A part of a piece; none where nothing stands in it.
-fn part(text: &str, of: &Extent, range: Range<usize>) -> Option<Extent> {
+fn part(text: &str, of: &PassageExtent, range: Range<usize>) -> Option<PassageExtent> {
     let shown = &text[range.clone()];
     let line = of.line + text[of.range.start..range.start].matches('\n').count();
-    (!shown.trim().is_empty()).then(|| Extent {
+    (!shown.trim().is_empty()).then(|| PassageExtent {
         end_line: line + shown.trim_end().matches('\n').count(),
         line,
         range,

@@ -15,7 +15,7 @@ const MAX_LINE: usize = 800;
 
 /// A piece of a text: its bytes and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct PassageExtent {
     pub(super) range: Range<usize>,
     /// Its first line, from 1.
     pub(super) line: usize,
@@ -25,9 +25,9 @@ pub(super) struct Extent {
 
 /// The pieces of a text, one behind the other. A seam is a line at the margin behind an empty one:
 /// the next function, heading or paragraph.
-pub(super) fn extents(text: &str) -> Vec<Extent> {
+pub(super) fn extents(text: &str) -> Vec<PassageExtent> {
     let mut extents = Vec::new();
-    let mut open = Extent {
+    let mut open = PassageExtent {
         range: 0..0,
         line: 1,
         end_line: 1,
@@ -41,7 +41,7 @@ pub(super) fn extents(text: &str) -> Vec<Extent> {
                 let next = open.range.end;
                 extents.push(std::mem::replace(
                     &mut open,
-                    Extent {
+                    PassageExtent {
                         range: next..next,
                         line,
                         end_line: line,

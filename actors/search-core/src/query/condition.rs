@@ -2,7 +2,7 @@
 
 /// A condition on one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Condition {
+pub enum QueryCondition {
     /// It holds the word ([`super::ParsedQuery::words`]).
     Word(usize),
     /// It holds the phrase ([`super::ParsedQuery::phrases`]).
@@ -14,11 +14,11 @@ pub enum Condition {
     /// One of its fields has the value ([`super::ParsedQuery::filters`]).
     Filter(usize),
     /// It does not meet the condition.
-    Not(Box<Condition>),
+    Not(Box<QueryCondition>),
     /// It meets all of them.
-    All(Vec<Condition>),
+    All(Vec<QueryCondition>),
     /// It meets any of them.
-    Any(Vec<Condition>),
+    Any(Vec<QueryCondition>),
 }
 
 /// What is known of a condition before a text was read.
@@ -38,7 +38,7 @@ impl From<bool> for MatchState {
     }
 }
 
-impl Condition {
+impl QueryCondition {
     /// Whether the condition holds, by what `leaf` says of its words, phrases, prefixes and
     /// filters. Leaves that cannot change the outcome are not asked for.
     pub fn evaluate<E>(
@@ -123,11 +123,11 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::{Condition, MatchState};
+    use super::{MatchState, QueryCondition};
 
     #[test]
     fn what_is_open_stays_open_only_where_it_decides() {
-        use Condition::{All, Any, Not, Phrase, Word};
+        use QueryCondition::{All, Any, Not, Phrase, Word};
         let no = || Word(0);
         let yes = || Word(1);
         for (condition, expected) in [
@@ -142,7 +142,7 @@ mod tests {
         ] {
             let found = condition.evaluate(&mut |leaf| -> Result<MatchState, ()> {
                 Ok(match leaf {
-                    Condition::Word(number) => (*number == 1).into(),
+                    QueryCondition::Word(number) => (*number == 1).into(),
                     _ => MatchState::Undecided,
                 })
             });

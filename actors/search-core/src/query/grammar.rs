@@ -1,7 +1,7 @@
 //! From tokens to a tree of clauses. Bounded depth, one pass, no backtracking.
 
 use super::error::QueryError;
-use super::lexer::{Lexer, Token, TokenAt};
+use super::lexer::{Lexer, QueryToken, TokenAt};
 use super::limits::MAX_DEPTH;
 use super::terms::Field;
 
@@ -26,7 +26,7 @@ pub(super) enum Clause<'q> {
     },
     Field {
         field: Field,
-        value: Value<'q>,
+        value: TermValue<'q>,
         at: usize,
     },
     Not {
@@ -41,7 +41,7 @@ pub(super) enum Clause<'q> {
 
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Value<'q> {
+pub(super) struct TermValue<'q> {
     pub(super) text: &'q str,
     pub(super) is_quoted: bool,
 }
@@ -74,7 +74,7 @@ impl<'q> Grammar<'q> {
         Ok(())
     }
 
-    fn peek(&self) -> Option<Token<'q>> {
+    fn peek(&self) -> Option<QueryToken<'q>> {
         self.next.map(|placed| placed.token)
     }
 
@@ -88,7 +88,7 @@ impl<'q> Grammar<'q> {
 
     fn list(&mut self) -> Result<Clause<'q>, QueryError> {
         let mut clauses = Vec::new();
-        while !matches!(self.peek(), None | Some(Token::Close)) {
+        while !matches!(self.peek(), None | Some(QueryToken::Close)) {
             clauses.push(self.alternatives()?);
         }
         Ok(Clause::List(clauses))
@@ -96,7 +96,7 @@ impl<'q> Grammar<'q> {
 
     fn alternatives(&mut self) -> Result<Clause<'q>, QueryError> {
         let mut clauses = vec![self.conjunction()?];
-        while self.peek() == Some(Token::Or) {
+        while self.peek() == Some(QueryToken::Or) {
             self.operator("OR")?;
             clauses.push(self.conjunction()?);
         }
@@ -105,7 +105,7 @@ impl<'q> Grammar<'q> {
 
     fn conjunction(&mut self) -> Result<Clause<'q>, QueryError> {
         let mut clauses = vec![self.negation()?];
-        while self.peek() == Some(Token::And) {
+        while self.peek() == Some(QueryToken::And) {
             self.operator("AND")?;
             clauses.push(self.negation()?);
         }
@@ -118,7 +118,7 @@ impl<'q> Grammar<'q> {
         self.advance()?;
         if matches!(
             self.peek(),
-            None | Some(Token::Close | Token::And | Token::Or)
+            None | Some(QueryToken::Close | QueryToken::And | QueryToken::Or)
         ) {
             return Err(self.fault(
                 at,
@@ -131,7 +131,7 @@ impl<'q> Grammar<'q> {
     fn negation(&mut self) -> Result<Clause<'q>, QueryError> {
         let at = self.position();
         let mut is_negated = false;
-        while self.peek() == Some(Token::Not) {
+        while self.peek() == Some(QueryToken::Not) {
             self.operator("NOT")?;
             is_negated = !is_negated;
         }
@@ -150,9 +150,9 @@ impl<'q> Grammar<'q> {
         let at = self.position();
         let token = self.peek();
         match token {
-            Some(Token::Open) => return self.group(at),
-            Some(Token::And | Token::Or) => {
-                let name = if token == Some(Token::And) {
+            Some(QueryToken::Open) => return self.group(at),
+            Some(QueryToken::And | QueryToken::Or) => {
+                let name = if token == Some(QueryToken::And) {
                     "AND"
                 } else {
                     "OR"
@@ -166,15 +166,15 @@ impl<'q> Grammar<'q> {
         }
         self.advance()?;
         Ok(match token {
-            Some(Token::Text(text)) => Clause::Text(text),
-            Some(Token::Starred(text)) => Clause::Starred { text, at },
-            Some(Token::Phrase(text)) => Clause::Phrase { text, at },
-            Some(Token::Expression { text, ignores_case }) => Clause::Expression {
+            Some(QueryToken::Text(text)) => Clause::Text(text),
+            Some(QueryToken::Starred(text)) => Clause::Starred { text, at },
+            Some(QueryToken::Phrase(text)) => Clause::Phrase { text, at },
+            Some(QueryToken::Expression { text, ignores_case }) => Clause::Expression {
                 text,
                 ignores_case,
                 at,
             },
-            Some(Token::Field(field)) => self.value(field, at)?,
+            Some(QueryToken::Field(field)) => self.value(field, at)?,
             // Nothing is left: operators were checked before they asked for this.
             _ => Clause::List(Vec::new()),
         })
@@ -185,14 +185,14 @@ impl<'q> Grammar<'q> {
         let token = self.peek();
         self.advance()?;
         let (text, is_quoted) = match token {
-            Some(Token::Text(text)) => (text, false),
-            Some(Token::Phrase(text)) => (text, true),
-            Some(Token::Starred(_)) if field == Field::Path => {
+            Some(QueryToken::Text(text)) => (text, false),
+            Some(QueryToken::Phrase(text)) => (text, true),
+            Some(QueryToken::Starred(_)) if field == Field::Path => {
                 let end = self.text[value_at..].find(char::is_whitespace);
                 let end = end.map_or(self.text.len(), |length| value_at + length);
                 (self.text[value_at..end].trim_end_matches(')'), false)
             }
-            Some(Token::Starred(_)) => {
+            Some(QueryToken::Starred(_)) => {
                 return Err(self.fault(
                     value_at,
                     format!(
@@ -211,7 +211,7 @@ impl<'q> Grammar<'q> {
         }
         Ok(Clause::Field {
             field,
-            value: Value { text, is_quoted },
+            value: TermValue { text, is_quoted },
             at,
         })
     }
@@ -227,7 +227,7 @@ impl<'q> Grammar<'q> {
         self.advance()?;
         let clause = self.list()?;
         self.depth -= 1;
-        if self.peek() != Some(Token::Close) {
+        if self.peek() != Some(QueryToken::Close) {
             return Err(self.fault(at, "this bracket is not closed; add `)`"));
         }
         self.advance()?;

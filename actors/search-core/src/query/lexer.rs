@@ -7,7 +7,7 @@ use crate::analysis::words;
 
 /// A piece of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'q> {
+pub(super) enum QueryToken<'q> {
     Open,
     Close,
     And,
@@ -32,7 +32,7 @@ pub(super) enum Token<'q> {
 /// A token and the byte where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TokenAt<'q> {
-    pub(super) token: Token<'q>,
+    pub(super) token: QueryToken<'q>,
     pub(super) at: usize,
 }
 
@@ -114,7 +114,7 @@ impl<'q> Lexer<'q> {
             '“' | '„' if curly_phrase(rest).is_some() => self.take_curly_phrase(),
             '-' if !wants_value && self.is_at_start() && self.negates(&rest[1..]) => {
                 self.at += 1;
-                Token::Not
+                QueryToken::Not
             }
             _ if !wants_value && rest.starts_with(EXPRESSION) => self.take_expression()?,
             _ => self.take_text(wants_value)?,
@@ -142,35 +142,35 @@ impl<'q> Lexer<'q> {
         QueryError::at_offset(self.text, self.at, message)
     }
 
-    fn take_group(&mut self) -> Token<'q> {
+    fn take_group(&mut self) -> QueryToken<'q> {
         self.at += 1;
         self.depth += 1;
-        Token::Open
+        QueryToken::Open
     }
 
-    fn take_close(&mut self) -> Token<'q> {
+    fn take_close(&mut self) -> QueryToken<'q> {
         self.at += 1;
         self.depth -= 1;
-        Token::Close
+        QueryToken::Close
     }
 
-    fn take_phrase(&mut self) -> Result<Token<'q>, QueryError> {
+    fn take_phrase(&mut self) -> Result<QueryToken<'q>, QueryError> {
         let inside = &self.rest()[1..];
         let Some(length) = inside.find('"') else {
             return Err(self.fault("this quote is not closed; add a second one"));
         };
         self.at += length + 2;
-        Ok(Token::Phrase(&inside[..length]))
+        Ok(QueryToken::Phrase(&inside[..length]))
     }
 
     /// A phrase in the quotes that a word processor makes of others.
-    fn take_curly_phrase(&mut self) -> Token<'q> {
+    fn take_curly_phrase(&mut self) -> QueryToken<'q> {
         let (inside, length) = curly_phrase(self.rest()).unwrap_or_default();
-        self.take(length, Token::Phrase(inside))
+        self.take(length, QueryToken::Phrase(inside))
     }
 
     /// From `re:/` to the slash that closes it; `\\/` and a slash in a class do not.
-    fn take_expression(&mut self) -> Result<Token<'q>, QueryError> {
+    fn take_expression(&mut self) -> Result<QueryToken<'q>, QueryError> {
         let inside = &self.rest()[EXPRESSION.len()..];
         let Some(length) = closing_slash(inside) else {
             return Err(self.fault(
@@ -202,17 +202,17 @@ impl<'q> Lexer<'q> {
         }
         self.at = at + flags;
         let text = &inside[..length];
-        Ok(Token::Expression { text, ignores_case })
+        Ok(QueryToken::Expression { text, ignores_case })
     }
 
     /// Text up to the next white space, or up to the bracket that closes the group.
-    fn take_text(&mut self, is_value: bool) -> Result<Token<'q>, QueryError> {
+    fn take_text(&mut self, is_value: bool) -> Result<QueryToken<'q>, QueryError> {
         let text = &self.rest()[..self.text_length()];
         if !is_value {
             match text {
-                "AND" => return Ok(self.take(text.len(), Token::And)),
-                "OR" => return Ok(self.take(text.len(), Token::Or)),
-                "NOT" => return Ok(self.take(text.len(), Token::Not)),
+                "AND" => return Ok(self.take(text.len(), QueryToken::And)),
+                "OR" => return Ok(self.take(text.len(), QueryToken::Or)),
+                "NOT" => return Ok(self.take(text.len(), QueryToken::Not)),
                 _ => {}
             }
             if let Some(field) = field_of(text) {
@@ -221,22 +221,22 @@ impl<'q> Lexer<'q> {
             // `*.toml` means files, not the word.
             if is_extension(text) {
                 self.wants_value = true;
-                return Ok(Token::Field(Field::Path));
+                return Ok(QueryToken::Field(Field::Path));
             }
         }
         let token = match starred(text) {
-            Some(letters) => Token::Starred(letters),
-            None => Token::Text(text),
+            Some(letters) => QueryToken::Starred(letters),
+            None => QueryToken::Text(text),
         };
         Ok(self.take(text.len(), token))
     }
 
-    fn take(&mut self, length: usize, token: Token<'q>) -> Token<'q> {
+    fn take(&mut self, length: usize, token: QueryToken<'q>) -> QueryToken<'q> {
         self.at += length;
         token
     }
 
-    fn take_field(&mut self, field: Field) -> Result<Token<'q>, QueryError> {
+    fn take_field(&mut self, field: Field) -> Result<QueryToken<'q>, QueryError> {
         let name = field.as_str();
         let behind = &self.rest()[name.len() + 1..];
         if ends_token(behind) || (self.depth > 0 && behind.starts_with(')')) {
@@ -246,7 +246,7 @@ impl<'q> Lexer<'q> {
         }
         self.at += name.len() + 1;
         self.wants_value = true;
-        Ok(Token::Field(field))
+        Ok(QueryToken::Field(field))
     }
 
     fn text_length(&self) -> usize {
@@ -358,7 +358,7 @@ fn starred(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn tokens(text: &str) -> Vec<Token<'_>> {
+    fn tokens(text: &str) -> Vec<QueryToken<'_>> {
         let mut lexer = Lexer::new(text);
         std::iter::from_fn(|| lexer.next().expect("no fault"))
             .map(|placed| placed.token)
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn i16_the_language_is_told_from_text() {
-        use Token::{And, Close, Not, Open, Or, Phrase, Starred, Text};
+        use QueryToken::{And, Close, Not, Open, Or, Phrase, Starred, Text};
         for (text, expected) in [
             ("a AND b", vec![Text("a"), And, Text("b")]),
             ("a and b", vec![Text("a"), Text("and"), Text("b")]),
@@ -400,9 +400,9 @@ mod tests {
             (
                 "title:x tag:\"y z\"",
                 vec![
-                    Token::Field(Field::Title),
+                    QueryToken::Field(Field::Title),
                     Text("x"),
-                    Token::Field(Field::Tag),
+                    QueryToken::Field(Field::Tag),
                     Phrase("y z"),
                 ],
             ),
@@ -414,7 +414,7 @@ mod tests {
                 "lock *.toml *.a.b",
                 vec![
                     Text("lock"),
-                    Token::Field(Field::Path),
+                    QueryToken::Field(Field::Path),
                     Text("*.toml"),
                     Text("*.a.b"),
                 ],
@@ -422,7 +422,7 @@ mod tests {
             (
                 "is:test it is: x is:",
                 vec![
-                    Token::Field(Field::Is),
+                    QueryToken::Field(Field::Is),
                     Text("test"),
                     Text("it"),
                     Text("is:"),
@@ -430,7 +430,10 @@ mod tests {
                     Text("is:"),
                 ],
             ),
-            ("source:(x)", vec![Token::Field(Field::Source), Text("(x)")]),
+            (
+                "source:(x)",
+                vec![QueryToken::Field(Field::Source), Text("(x)")],
+            ),
             ("Title: x", vec![Text("Title:"), Text("x")]),
         ] {
             assert_eq!(tokens(text), expected, "{text}");

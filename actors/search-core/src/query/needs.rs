@@ -30,7 +30,7 @@ pub enum Needs {
     /// Nothing that words could tell.
     Nothing,
     /// A word with these letters.
-    Run(Run),
+    Run(WordRun),
     /// All of them.
     All(Vec<Needs>),
     /// One of them at least.
@@ -39,7 +39,7 @@ pub enum Needs {
 
 /// Letters, digits and underscores of ASCII inside one word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Run {
+pub struct WordRun {
     /// The letters, in the case of the expression where it has one.
     pub letters: String,
     /// Whether the word begins with them.
@@ -50,7 +50,7 @@ pub struct Run {
     shape: Option<String>,
 }
 
-impl Run {
+impl WordRun {
     /// Whether the letters tell all that is known of the word.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -130,7 +130,7 @@ impl Needs {
                 Self::Nothing
             };
         };
-        Self::Run(Run {
+        Self::Run(WordRun {
             begins: begins && from == 0,
             ends: ends && from + letters.len() == steps.len(),
             shape: parts.then(|| shape_of(steps, begins, ends)),
@@ -367,7 +367,7 @@ mod tests {
     use crate::analysis::{fold, words};
     use crate::query::pattern::TextPattern;
 
-    use super::{Needs, Run, WordShape};
+    use super::{Needs, WordRun, WordShape};
 
     /// `<` and `>` where a word begins and ends.
     fn shown(needs: &Needs) -> String {
@@ -431,7 +431,7 @@ mod tests {
     }
 
     fn holds(needs: &Needs, text: &str) -> bool {
-        let has = |run: &Run| {
+        let has = |run: &WordRun| {
             words(text).any(|word| {
                 let mut folded = String::new();
                 fold(word.text, &mut folded);

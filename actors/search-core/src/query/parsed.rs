@@ -1,10 +1,10 @@
 //! A query that is understood.
 
-use super::condition::Condition;
+use super::condition::QueryCondition;
 use super::matcher::TermMatcher;
 use super::pattern::TextPattern;
 use super::pattern_finder::PatternFinder;
-use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
+use super::terms::{Field, FieldFilter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::definitions::DefinitionKind;
 use crate::file_roles::FileRole;
 use crate::names::{WantedName, squeezed};
@@ -17,9 +17,9 @@ pub struct ParsedQuery {
     pub(super) terms: Vec<QueryTerm>,
     pub(super) phrases: Vec<Phrase>,
     pub(super) prefixes: Vec<Prefix>,
-    pub(super) filters: Vec<Filter>,
+    pub(super) filters: Vec<FieldFilter>,
     pub(super) patterns: Vec<TextPattern>,
-    pub(super) condition: Option<Condition>,
+    pub(super) condition: Option<QueryCondition>,
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
     pub(super) asks_how: bool,
@@ -44,21 +44,21 @@ impl ParsedQuery {
         &self.terms
     }
 
-    /// The phrases of two words or more; [`Condition::Phrase`] holds their indices.
+    /// The phrases of two words or more; [`QueryCondition::Phrase`] holds their indices.
     #[must_use]
     pub fn phrases(&self) -> &[Phrase] {
         &self.phrases
     }
 
-    /// The prefixes; [`Condition::Prefix`] holds their indices.
+    /// The prefixes; [`QueryCondition::Prefix`] holds their indices.
     #[must_use]
     pub fn prefixes(&self) -> &[Prefix] {
         &self.prefixes
     }
 
-    /// The filters; [`Condition::Filter`] holds their indices.
+    /// The filters; [`QueryCondition::Filter`] holds their indices.
     #[must_use]
-    pub fn filters(&self) -> &[Filter] {
+    pub fn filters(&self) -> &[FieldFilter] {
         &self.filters
     }
 
@@ -72,9 +72,9 @@ impl ParsedQuery {
         kinds
     }
 
-    fn add_kinds(&self, condition: &Condition, kinds: &mut Vec<DefinitionKind>) {
+    fn add_kinds(&self, condition: &QueryCondition, kinds: &mut Vec<DefinitionKind>) {
         match condition {
-            Condition::Filter(filter) => {
+            QueryCondition::Filter(filter) => {
                 let filter = &self.filters[*filter];
                 let kind = filter.field == Field::Kind;
                 kinds.extend(
@@ -82,14 +82,14 @@ impl ParsedQuery {
                         .flatten(),
                 );
             }
-            Condition::All(list) | Condition::Any(list) => {
+            QueryCondition::All(list) | QueryCondition::Any(list) => {
                 list.iter().for_each(|one| self.add_kinds(one, kinds));
             }
             _ => {}
         }
     }
 
-    /// What is looked for letter for letter; [`Condition::Pattern`] holds the indices.
+    /// What is looked for letter for letter; [`QueryCondition::Pattern`] holds the indices.
     #[must_use]
     pub fn patterns(&self) -> &[TextPattern] {
         &self.patterns
@@ -104,7 +104,7 @@ impl ParsedQuery {
 
     /// What a document has to meet; `None` when any of the words is enough.
     #[must_use]
-    pub fn condition(&self) -> Option<&Condition> {
+    pub fn condition(&self) -> Option<&QueryCondition> {
         self.condition.as_ref()
     }
 
@@ -202,7 +202,7 @@ impl ParsedQuery {
     /// Whether it asks for more than words: a field, what stands in quotes, an exclusion.
     pub(super) fn has_operators(&self) -> bool {
         let condition = self.condition.as_ref();
-        condition.is_some_and(Condition::has_operators)
+        condition.is_some_and(QueryCondition::has_operators)
     }
 
     /// Whether a word scores and is marked.
@@ -257,20 +257,20 @@ impl ParsedQuery {
 }
 
 /// Whether every document that meets the condition holds a term that scores.
-fn needs_a_term(condition: &Condition, query: &ParsedQuery) -> bool {
+fn needs_a_term(condition: &QueryCondition, query: &ParsedQuery) -> bool {
     let scores = |term: usize| query.terms[term].count > 0;
     match condition {
-        Condition::Word(word) => scores(query.words[*word].whole),
-        Condition::Phrase(phrase) => query.phrases[*phrase]
+        QueryCondition::Word(word) => scores(query.words[*word].whole),
+        QueryCondition::Phrase(phrase) => query.phrases[*phrase]
             .terms
             .iter()
             .any(|&term| scores(term)),
-        Condition::Pattern(pattern) => {
+        QueryCondition::Pattern(pattern) => {
             let mut words = query.patterns[*pattern].words.iter();
             words.any(|&word| scores(query.words[word].whole))
         }
-        Condition::Prefix(_) | Condition::Not(_) => false,
-        Condition::Filter(filter) => {
+        QueryCondition::Prefix(_) | QueryCondition::Not(_) => false,
+        QueryCondition::Filter(filter) => {
             let filter = &query.filters[*filter];
             filter.field == Field::Title
                 && filter
@@ -278,7 +278,7 @@ fn needs_a_term(condition: &Condition, query: &ParsedQuery) -> bool {
                     .iter()
                     .any(|&word| scores(query.words[word].whole))
         }
-        Condition::All(list) => list.iter().any(|one| needs_a_term(one, query)),
-        Condition::Any(list) => list.iter().all(|one| needs_a_term(one, query)),
+        QueryCondition::All(list) => list.iter().any(|one| needs_a_term(one, query)),
+        QueryCondition::Any(list) => list.iter().all(|one| needs_a_term(one, query)),
     }
 }

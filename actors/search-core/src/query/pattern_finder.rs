@@ -6,7 +6,7 @@ use regex_automata::Input;
 use regex_automata::meta::{BuildError, Config, Regex};
 use regex_syntax::hir::Hir;
 
-use super::reach::Reach;
+use super::reach::MatchReach;
 
 /// Bytes that are looked through before anybody asks whether to go on.
 const STRETCH_BYTES: usize = 64 * 1024;
@@ -15,7 +15,7 @@ const STRETCH_BYTES: usize = 64 * 1024;
 #[derive(Debug, Clone)]
 pub struct PatternFinder {
     regex: Regex,
-    reach: Reach,
+    reach: MatchReach,
 }
 
 /// A part of a text: all matches that begin before `next` end before `end`.
@@ -36,7 +36,7 @@ impl PatternFinder {
             .map_err(Box::new)?;
         Ok(Self {
             regex,
-            reach: Reach::from_expression(expression),
+            reach: MatchReach::from_expression(expression),
         })
     }
 
@@ -107,11 +107,11 @@ impl PatternFinder {
     fn window_at(&self, text: &str, from: usize) -> MatchWindow {
         let next = text.ceil_char_boundary(from.saturating_add(STRETCH_BYTES));
         match self.reach {
-            Reach::Bytes(most) => MatchWindow {
+            MatchReach::Bytes(most) => MatchWindow {
                 next,
                 end: text.ceil_char_boundary(next.saturating_add(most)),
             },
-            Reach::Line => {
+            MatchReach::Line => {
                 let rest = &text.as_bytes()[next..];
                 let line = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
                 MatchWindow {
@@ -119,7 +119,7 @@ impl PatternFinder {
                     end: next + line,
                 }
             }
-            Reach::Lines => MatchWindow {
+            MatchReach::Lines => MatchWindow {
                 next: text.len(),
                 end: text.len(),
             },

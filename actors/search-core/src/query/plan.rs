@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::condition::Condition;
+use super::condition::QueryCondition;
 use super::error::QueryError;
 use super::grammar::Clause;
 use super::limits::MAX_QUERY_WORDS;
@@ -58,14 +58,14 @@ pub(super) struct Planner<'q> {
 #[derive(Default)]
 struct ClauseList {
     /// Words that only rank.
-    words: Vec<Condition>,
+    words: Vec<QueryCondition>,
     /// Expressions and beginnings, any of which is enough.
-    choices: Vec<Condition>,
+    choices: Vec<QueryCondition>,
     /// Phrases: beside one, words only rank.
-    required: Vec<Condition>,
+    required: Vec<QueryCondition>,
     /// Fields: they narrow what the rest finds.
-    filters: Vec<Condition>,
-    excluded: Vec<Condition>,
+    filters: Vec<QueryCondition>,
+    excluded: Vec<QueryCondition>,
     /// Where the first exclusion stands.
     excluded_at: Option<usize>,
     /// Whether an exclusion is written as `NOT`.
@@ -142,7 +142,7 @@ impl<'q> Planner<'q> {
     }
 
     /// The condition of the whole query; none where any word is enough.
-    fn top_condition(&self, list: ClauseList) -> Result<Option<Condition>, QueryError> {
+    fn top_condition(&self, list: ClauseList) -> Result<Option<QueryCondition>, QueryError> {
         let only_words = list.has_only_words();
         if only_words && list.excluded.is_empty() && self.operator == Operator::Or {
             return Ok(None);
@@ -171,7 +171,7 @@ impl<'q> Planner<'q> {
         )
     }
 
-    fn condition(&self, list: ClauseList) -> Option<Condition> {
+    fn condition(&self, list: ClauseList) -> Option<QueryCondition> {
         let ClauseList {
             words,
             choices,
@@ -182,21 +182,21 @@ impl<'q> Planner<'q> {
             excludes_by_word: _,
         } = list;
         let has_phrase = !required.is_empty();
-        let mut all: Vec<Condition> = filters.into_iter().chain(required).collect();
+        let mut all: Vec<QueryCondition> = filters.into_iter().chain(required).collect();
         match self.operator {
             Operator::And => all.extend(words.into_iter().chain(choices)),
             Operator::Or if !has_phrase => {
                 let any: Vec<_> = words.into_iter().chain(choices).collect();
-                all.extend(join(any, Condition::Any));
+                all.extend(join(any, QueryCondition::Any));
             }
             Operator::Or => {}
         }
         all.extend(
             excluded
                 .into_iter()
-                .map(|one| Condition::Not(Box::new(one))),
+                .map(|one| QueryCondition::Not(Box::new(one))),
         );
-        join(all, Condition::All)
+        join(all, QueryCondition::All)
     }
 
     fn add_all(&mut self, clauses: &[Clause<'_>], list: &mut ClauseList) -> Result<(), QueryError> {
@@ -211,7 +211,7 @@ impl<'q> Planner<'q> {
                 for word in words(text) {
                     if !noise.iter().any(|part| part.contains(&word.start)) {
                         list.words
-                            .extend(self.word(word.text, true)?.map(Condition::Word));
+                            .extend(self.word(word.text, true)?.map(QueryCondition::Word));
                     }
                 }
             }
@@ -253,15 +253,15 @@ impl<'q> Planner<'q> {
     }
 
     /// The condition of a clause inside an expression; none where it holds nothing to look for.
-    fn expression(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
+    fn expression(&mut self, clause: &Clause<'_>) -> Result<Option<QueryCondition>, QueryError> {
         match clause {
             Clause::Text(text) => {
                 self.record_literals(text);
                 let mut all = Vec::new();
                 for word in words(text) {
-                    all.extend(self.word(word.text, true)?.map(Condition::Word));
+                    all.extend(self.word(word.text, true)?.map(QueryCondition::Word));
                 }
-                Ok(join(all, Condition::All))
+                Ok(join(all, QueryCondition::All))
             }
             Clause::Starred { text, at } => self.starred(text, *at),
             Clause::Phrase { text, at } => match self.minds_case {
@@ -276,10 +276,10 @@ impl<'q> Planner<'q> {
             Clause::Field { field, value, at } => self.filter(*field, *value, *at).map(Some),
             Clause::Not { clause, .. } => {
                 let inner = self.excluded(clause)?;
-                Ok(inner.map(|inner| Condition::Not(Box::new(inner))))
+                Ok(inner.map(|inner| QueryCondition::Not(Box::new(inner))))
             }
-            Clause::And(clauses) => Ok(join(self.expressions(clauses)?, Condition::All)),
-            Clause::Or(clauses) => Ok(join(self.expressions(clauses)?, Condition::Any)),
+            Clause::And(clauses) => Ok(join(self.expressions(clauses)?, QueryCondition::All)),
+            Clause::Or(clauses) => Ok(join(self.expressions(clauses)?, QueryCondition::Any)),
             Clause::List(clauses) => {
                 let mut list = ClauseList::default();
                 self.add_all(clauses, &mut list)?;
@@ -288,7 +288,7 @@ impl<'q> Planner<'q> {
         }
     }
 
-    fn expressions(&mut self, clauses: &[Clause<'_>]) -> Result<Vec<Condition>, QueryError> {
+    fn expressions(&mut self, clauses: &[Clause<'_>]) -> Result<Vec<QueryCondition>, QueryError> {
         let mut conditions = Vec::new();
         for clause in clauses {
             conditions.extend(self.expression(clause)?);
@@ -297,21 +297,21 @@ impl<'q> Planner<'q> {
     }
 
     /// The condition of a clause that is excluded: nothing in it scores.
-    fn excluded(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
+    fn excluded(&mut self, clause: &Clause<'_>) -> Result<Option<QueryCondition>, QueryError> {
         let scored = std::mem::replace(&mut self.scores, false);
         let condition = self.expression(clause);
         self.scores = scored;
         condition
     }
 
-    fn starred(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
+    fn starred(&mut self, text: &str, at: usize) -> Result<Option<QueryCondition>, QueryError> {
         let found: Vec<_> = words(text).collect();
         let Some((last, before)) = found.split_last() else {
             return Ok(None);
         };
         let mut all = Vec::new();
         for word in before {
-            all.extend(self.word(word.text, true)?.map(Condition::Word));
+            all.extend(self.word(word.text, true)?.map(QueryCondition::Word));
         }
         self.count_word()?;
         let folded = folded(last.text);
@@ -332,8 +332,8 @@ impl<'q> Planner<'q> {
             prefixes.push(prefix);
             prefixes.len() - 1
         });
-        all.push(Condition::Prefix(index));
-        Ok(join(all, Condition::All))
+        all.push(QueryCondition::Prefix(index));
+        Ok(join(all, QueryCondition::All))
     }
 
     /// Keeps what is looked for with its signs.
@@ -346,7 +346,7 @@ impl<'q> Planner<'q> {
         }
     }
 
-    fn phrase(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
+    fn phrase(&mut self, text: &str, at: usize) -> Result<Option<QueryCondition>, QueryError> {
         self.record_literals(text);
         let found: Vec<_> = words(text).collect();
         let has_subject = found.iter().any(|word| !is_stop_word(&folded(word.text)));
@@ -377,7 +377,7 @@ impl<'q> Planner<'q> {
             ));
         }
         if found.len() < 2 {
-            return Ok(last_word.map(Condition::Word));
+            return Ok(last_word.map(QueryCondition::Word));
         }
         let phrase = Phrase {
             text: text.trim().to_owned(),
@@ -385,7 +385,7 @@ impl<'q> Planner<'q> {
         };
         let phrases = &mut self.query.phrases;
         let index = phrases.iter().position(|known| known.terms == phrase.terms);
-        Ok(Some(Condition::Phrase(index.unwrap_or_else(|| {
+        Ok(Some(QueryCondition::Phrase(index.unwrap_or_else(|| {
             phrases.push(phrase);
             phrases.len() - 1
         }))))
@@ -483,7 +483,10 @@ fn has_only_words(clauses: &[Clause<'_>]) -> bool {
 }
 
 /// The one condition, or several joined; none without any.
-fn join(mut conditions: Vec<Condition>, by: fn(Vec<Condition>) -> Condition) -> Option<Condition> {
+fn join(
+    mut conditions: Vec<QueryCondition>,
+    by: fn(Vec<QueryCondition>) -> QueryCondition,
+) -> Option<QueryCondition> {
     match conditions.len() {
         0 => None,
         1 => conditions.pop(),

@@ -16,7 +16,7 @@ const MAX_REACH: usize = 32 * 1024;
 
 /// How far a match reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum MatchReach {
     /// No match has more bytes.
     Bytes(usize),
     /// No match goes over the end of a line.
@@ -25,7 +25,7 @@ pub(super) enum Reach {
     Lines,
 }
 
-impl Reach {
+impl MatchReach {
     pub(super) fn from_expression(expression: &Hir) -> Self {
         match expression.properties().maximum_len() {
             Some(most) if most <= MAX_REACH => Self::Bytes(most),
@@ -44,7 +44,10 @@ pub(super) fn refusal(expression: &Hir) -> Option<String> {
              lower the numbers in braces, or write `*` or `+`"
         ));
     }
-    let is_endless = !matches!(Reach::from_expression(expression), Reach::Bytes(_));
+    let is_endless = !matches!(
+        MatchReach::from_expression(expression),
+        MatchReach::Bytes(_)
+    );
     (is_endless && steps > MAX_ENDLESS_STEPS).then(|| {
         format!(
             "this matches without end and has {steps} steps, its repetitions multiplied, of \
@@ -105,7 +108,7 @@ fn may_match_line_break(expression: &Hir) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reach, refusal, steps};
+    use super::{MatchReach, refusal, steps};
 
     #[test]
     fn i16_steps_are_repetitions_multiplied() {
@@ -146,16 +149,20 @@ mod tests {
     #[test]
     fn i16_a_match_reaches_as_far_as_its_expression_lets_it() {
         for (expression, expected) in [
-            ("abc", Reach::Bytes(3)),
-            (r"a\nb{0,7}", Reach::Bytes(9)),
-            ("a.*b", Reach::Line),
-            (r"a\w+$", Reach::Line),
-            (r"a\s+b", Reach::Lines),
-            ("\"[^\"]*\"", Reach::Lines),
-            ("(?s)a.*b", Reach::Lines),
+            ("abc", MatchReach::Bytes(3)),
+            (r"a\nb{0,7}", MatchReach::Bytes(9)),
+            ("a.*b", MatchReach::Line),
+            (r"a\w+$", MatchReach::Line),
+            (r"a\s+b", MatchReach::Lines),
+            ("\"[^\"]*\"", MatchReach::Lines),
+            ("(?s)a.*b", MatchReach::Lines),
         ] {
             let parsed = regex_syntax::parse(expression).expect(expression);
-            assert_eq!(Reach::from_expression(&parsed), expected, "{expression}");
+            assert_eq!(
+                MatchReach::from_expression(&parsed),
+                expected,
+                "{expression}"
+            );
         }
     }
 }

@@ -153,7 +153,7 @@ impl Field {
 
 /// A value that a field has to have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Filter {
+pub struct FieldFilter {
     /// The field.
     pub field: Field,
     /// The value as typed, without quotes; a day as `2026-11-28`.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use config_core::{
-    Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace, ValueError,
-    quoted, suggestion,
+    ConfigInput, ConfigItem, DecodeResult, Diagnostics, Environment, ObjectFields, Secret,
+    SecretPlace, ValueError, quoted, suggestion,
 };
 
 use super::enumerations::{RelevanceFunction, Service, THEMES, Theme};
@@ -41,9 +41,9 @@ pub(super) fn parse_with_secrets(
     text: &(impl AsRef<[u8]> + ?Sized),
     environment: &Environment,
 ) -> Result<(RoleFile, Vec<SecretPlace>), Diagnostics> {
-    let input = Input::json(name, text, environment);
+    let input = ConfigInput::json(name, text, environment);
     let decoded = input.decode(|item| Decoder { environment }.file(item))?;
-    let Decoded {
+    let DecodeResult {
         value: (roles, default_role, allowed),
         warnings,
         secrets,
@@ -70,7 +70,7 @@ const ONE_ROLE: [&str; 6] = [
 ];
 
 impl Decoder<'_> {
-    fn file(&self, item: &Item<'_>) -> Option<(Vec<Role>, String, AllowedRoots)> {
+    fn file(&self, item: &ConfigItem<'_>) -> Option<(Vec<Role>, String, AllowedRoots)> {
         if item.is_array() {
             let error = ValueError::new("expected an object, found an array");
             item.error(error.help("write `{ \"roles\": [ … ] }` around it"));
@@ -100,14 +100,14 @@ impl Decoder<'_> {
         })
     }
 
-    fn allowed_roots(&self, fields: &Fields<'_>) -> AllowedRoots {
+    fn allowed_roots(&self, fields: &ObjectFields<'_>) -> AllowedRoots {
         let roots = fields.optional("allowed_roots", |item| {
             AllowedRoots::decode(item, |item| self.folder(item))
         });
         roots.unwrap_or_default()
     }
 
-    fn roles(&self, item: &Item<'_>, names: &mut Names) -> Option<Vec<Role>> {
+    fn roles(&self, item: &ConfigItem<'_>, names: &mut Names) -> Option<Vec<Role>> {
         item.non_empty_list("a role file needs at least one role", |item| {
             let role = item.fields("a role", &ROLE, |fields| self.role(fields));
             names.check(item);
@@ -115,7 +115,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn role(&self, fields: &Fields<'_>) -> Option<Role> {
+    fn role(&self, fields: &ObjectFields<'_>) -> Option<Role> {
         let name = fields.required("name", name);
         let relevance_function = fields.optional("relevance_function", |item| {
             item.choice("relevance function", RelevanceFunction::CHOICES)
@@ -132,7 +132,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn haystacks(&self, item: &Item<'_>) -> Option<Vec<Haystack>> {
+    fn haystacks(&self, item: &ConfigItem<'_>) -> Option<Vec<Haystack>> {
         let mut names = Names::new("haystack", "a role");
         item.non_empty_list("a role needs at least one haystack", |item| {
             let haystack = self.haystack(item);
@@ -141,13 +141,13 @@ impl Decoder<'_> {
         })
     }
 
-    fn haystack(&self, item: &Item<'_>) -> Option<Haystack> {
+    fn haystack(&self, item: &ConfigItem<'_>) -> Option<Haystack> {
         const KEYS: [&str; 4] = ["name", "service", "location", "extra_parameters"];
         item.fields("a haystack", &KEYS, |fields| {
             let name = fields.required("name", name);
             let service =
                 fields.required("service", |item| item.choice("service", Service::CHOICES));
-            let location = fields.required("location", Item::string);
+            let location = fields.required("location", ConfigItem::string);
             // What stands in the other keys depends on the service.
             let source = self.source(fields, service?);
             Some(Haystack {
@@ -158,7 +158,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn source(&self, fields: &Fields<'_>, service: Service) -> Option<Source> {
+    fn source(&self, fields: &ObjectFields<'_>, service: Service) -> Option<Source> {
         match service {
             Service::LocalFiles => self.local_files(fields).map(Source::LocalFiles),
             Service::GitRepository => {
@@ -166,7 +166,7 @@ impl Decoder<'_> {
                 git_repository(fields, folder).map(Source::GitRepository)
             }
             Service::AtomicData => {
-                let server = fields.optional("location", Item::http_url);
+                let server = fields.optional("location", ConfigItem::http_url);
                 let agent_secret = secret_parameter(fields, "AtomicData", "agent_secret");
                 Some(Source::AtomicData {
                     server: server?,
@@ -206,24 +206,26 @@ impl Decoder<'_> {
         }
     }
 
-    fn folder(&self, item: &Item<'_>) -> Option<PathBuf> {
+    fn folder(&self, item: &ConfigItem<'_>) -> Option<PathBuf> {
         item.parsed(|text| folder(text, self.environment))
     }
 
-    fn local_files(&self, fields: &Fields<'_>) -> Option<LocalFiles> {
+    fn local_files(&self, fields: &ObjectFields<'_>) -> Option<LocalFiles> {
         const KEYS: [&str; 4] = ["glob", "max_file_size", "respect_gitignore", "hidden"];
         let folder = fields.optional("location", |item| self.folder(item));
         let parameters = fields.optional("extra_parameters", |item| {
             item.fields("the parameters of LocalFiles", &KEYS, |fields| {
                 let defaults = LocalFiles::new("");
-                let respect_gitignore = fields.optional("respect_gitignore", Item::boolean);
+                let respect_gitignore = fields.optional("respect_gitignore", ConfigItem::boolean);
                 Some(LocalFiles {
                     filter: fields.optional("glob", filter).unwrap_or(defaults.filter),
                     max_file_size: fields
                         .optional("max_file_size", max_file_size)
                         .unwrap_or(defaults.max_file_size),
                     respect_gitignore: respect_gitignore.unwrap_or(defaults.respect_gitignore),
-                    hidden: HiddenFiles::from_parameter(fields.optional("hidden", Item::boolean)),
+                    hidden: HiddenFiles::from_parameter(
+                        fields.optional("hidden", ConfigItem::boolean),
+                    ),
                     folder: defaults.folder,
                 })
             })
@@ -240,7 +242,7 @@ impl Decoder<'_> {
 }
 
 /// A name people type and addresses hold: no blanks around it, not endless.
-fn name(item: &Item<'_>) -> Option<String> {
+fn name(item: &ConfigItem<'_>) -> Option<String> {
     const MAX: usize = 100;
     item.parsed(|name| {
         if name.trim() != name {
@@ -255,7 +257,7 @@ fn name(item: &Item<'_>) -> Option<String> {
     })
 }
 
-fn theme(item: &Item<'_>) -> Option<Theme> {
+fn theme(item: &ConfigItem<'_>) -> Option<Theme> {
     item.parsed(|name| {
         let error = || ValueError::new(format!("unknown theme {}", quoted(name)));
         Theme::from_name(name).ok_or_else(|| match suggestion(name, THEMES) {
@@ -265,7 +267,7 @@ fn theme(item: &Item<'_>) -> Option<Theme> {
     })
 }
 
-fn check_default(item: &Item<'_>, name: &str, roles: &BTreeSet<String>) {
+fn check_default(item: &ConfigItem<'_>, name: &str, roles: &BTreeSet<String>) {
     if roles.is_empty() || roles.contains(name) {
         return;
     }
@@ -293,7 +295,7 @@ impl Names {
         }
     }
 
-    fn check(&mut self, item: &Item<'_>) {
+    fn check(&mut self, item: &ConfigItem<'_>) {
         let Some(item) = item.get("name") else { return };
         let Some(name) = item.peek().filter(|name| !name.trim().is_empty()) else {
             return;
@@ -307,14 +309,16 @@ impl Names {
 }
 
 /// The one secret some services take.
-fn secret_parameter(fields: &Fields<'_>, service: &str, key: &str) -> Option<Secret<String>> {
+fn secret_parameter(fields: &ObjectFields<'_>, service: &str, key: &str) -> Option<Secret<String>> {
     let what = format!("the parameters of {service}");
     fields.optional("extra_parameters", |item| {
-        item.fields(&what, &[key], |fields| fields.optional(key, Item::secret))
+        item.fields(&what, &[key], |fields| {
+            fields.optional(key, ConfigItem::secret)
+        })
     })
 }
 
-fn no_parameters(fields: &Fields<'_>, service: &str) {
+fn no_parameters(fields: &ObjectFields<'_>, service: &str) {
     let what = format!("the parameters of {service}");
     fields.optional("extra_parameters", |item| {
         item.fields(&what, &[], |_| Some(()))

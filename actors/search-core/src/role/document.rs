@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use config_core::{
-    Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, TextPlace, WrittenValue,
+    ConfigInput, Diagnostics, Environment, SecretPlace, Severity, SourceText, TextPlace,
+    WrittenValue,
 };
 
 use super::decode::parse_with_secrets;
@@ -70,7 +71,7 @@ impl RoleDocument {
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         let (roles, secrets) = parse_with_secrets(name, text, environment)?;
-        let written = Input::json(name, text, environment).written()?;
+        let written = ConfigInput::json(name, text, environment).written()?;
         let text = SourceText::read(name, text.as_ref())?.text().to_owned();
         Ok(Self {
             text,
@@ -95,7 +96,7 @@ impl RoleDocument {
         environment: &Environment,
         stored: &Self,
     ) -> Result<Self, ReplaceError> {
-        let written = Input::json(name, text, environment).written()?;
+        let written = ConfigInput::json(name, text, environment).written()?;
         let places = VariablePlaces::before_secrets(&stored.written);
         if let Some(path) = places.first_foreign(&written) {
             return Err(ReplaceError::ForeignVariable(path));
@@ -159,7 +160,7 @@ impl RoleDocument {
     /// Where each string of the file stands.
     pub fn texts(&self) -> Vec<TextPlace> {
         let environment = Environment::default();
-        Input::json("", &self.text, &environment)
+        ConfigInput::json("", &self.text, &environment)
             .texts()
             .unwrap_or_default()
     }

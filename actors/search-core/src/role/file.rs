@@ -7,7 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::model::Role;
-use super::reach::{AllowedRoots, Reach};
+use super::reach::{AllowedRoots, ExternalResource};
 
 /// The roles of a file: at least one, with unique names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -81,8 +81,11 @@ impl RoleFile {
     }
 
     /// What the roles make the server read, start and call.
-    pub fn reaches(&self) -> Vec<Reach> {
-        self.roles.iter().flat_map(Reach::from_role).collect()
+    pub fn reaches(&self) -> Vec<ExternalResource> {
+        self.roles
+            .iter()
+            .flat_map(ExternalResource::from_role)
+            .collect()
     }
 
     /// What is odd about the file, but usable.

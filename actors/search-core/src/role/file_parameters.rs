@@ -1,11 +1,11 @@
 //! The parameters that say which files of a source are meant.
 
-use config_core::{ByteSize, Item, ValueError};
+use config_core::{ByteSize, ConfigItem, ValueError};
 
 use super::filter::FileFilter;
 
 /// `glob`; an empty one is none.
-pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
+pub(super) fn filter(item: &ConfigItem<'_>) -> Option<FileFilter> {
     if item.peek() == Some("") {
         return None;
     }
@@ -27,7 +27,7 @@ pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
 }
 
 /// `max_file_size`.
-pub(super) fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
+pub(super) fn max_file_size(item: &ConfigItem<'_>) -> Option<ByteSize> {
     const MAX: u64 = 1_000_000_000;
     item.parsed(|text| {
         let size = ByteSize::parse(text)?;

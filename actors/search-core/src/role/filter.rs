@@ -6,7 +6,7 @@ use std::path::Path;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 
 use super::filter_error::FilterError;
-use super::filter_pattern::{Pattern, split};
+use super::filter_pattern::{FilterPattern, split};
 
 /// A list of patterns between commas, compiled.
 ///
@@ -61,7 +61,9 @@ impl FileFilter {
             included: build(included)?,
             excluded: build(excluded)?,
             excluded_trees: build(trees)?,
-            only_excludes: patterns.iter().all(|Pattern { excludes, .. }| *excludes),
+            only_excludes: patterns
+                .iter()
+                .all(|FilterPattern { excludes, .. }| *excludes),
         })
     }
 

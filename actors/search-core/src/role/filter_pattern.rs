@@ -16,7 +16,7 @@ const MAX_WILDCARDS: usize = 64;
 
 /// A pattern with its place in the text.
 #[derive(Debug)]
-pub(super) struct Pattern<'t> {
+pub(super) struct FilterPattern<'t> {
     /// Without the `!`, without blanks around it.
     pub(super) text: &'t str,
     /// Where `text` stands.
@@ -26,7 +26,7 @@ pub(super) struct Pattern<'t> {
 }
 
 /// Splits at commas outside of braces and brackets; bounds and brace balance are checked here.
-pub(super) fn split(text: &str) -> Result<Vec<Pattern<'_>>, FilterError> {
+pub(super) fn split(text: &str) -> Result<Vec<FilterPattern<'_>>, FilterError> {
     if text.len() > MAX_TEXT {
         let message = format!(
             "the patterns have {} bytes, more than {MAX_TEXT}",
@@ -114,7 +114,7 @@ impl Scan {
     }
 }
 
-fn pattern(text: &str, whole: Range<usize>) -> Result<Pattern<'_>, FilterError> {
+fn pattern(text: &str, whole: Range<usize>) -> Result<FilterPattern<'_>, FilterError> {
     let part = &text[whole.clone()];
     let start = whole.start + (part.len() - part.trim_start().len());
     let trimmed = part.trim();
@@ -127,7 +127,7 @@ fn pattern(text: &str, whole: Range<usize>) -> Result<Pattern<'_>, FilterError> 
         let error = FilterError::new(whole, "a pattern is empty".to_owned());
         return Err(error.help("remove the comma, or write a pattern such as `*.md`"));
     }
-    let pattern = Pattern {
+    let pattern = FilterPattern {
         text: inner,
         range,
         excludes,
@@ -136,7 +136,7 @@ fn pattern(text: &str, whole: Range<usize>) -> Result<Pattern<'_>, FilterError> 
     Ok(pattern)
 }
 
-impl Pattern<'_> {
+impl FilterPattern<'_> {
     /// A pattern stays inside the haystack's folder.
     fn check_path(&self) -> Result<(), FilterError> {
         let wrong = |message: &str, help: &str| {

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::enumerations::Service;
 use super::filter::FileFilter;
-use super::source_location::{Community, Mcp, Tasks};
+use super::source_location::{CommunitySite, Mcp, Tasks};
 
 /// One source of a role.
 ///
@@ -38,7 +38,7 @@ pub enum Source {
         agent_secret: Option<Secret<String>>,
     },
     /// Community posts and language documentation.
-    CommunityDocs(Community),
+    CommunityDocs(CommunitySite),
     /// Tasks and issues.
     TaskTracker {
         /// The tracker.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::filter::FileFilter;
 use super::haystack::{Haystack, HiddenFiles, LocalFiles, Source};
-use super::source_location::{Community, FolderOrUrl};
+use super::source_location::{CommunitySite, FolderOrUrl};
 
 /// Notes; what Logseq and Obsidian keep beside them is told apart when the folder is open.
 const NOTES: &str = "*.md,*.org";
@@ -30,10 +30,10 @@ impl Haystack {
                 ..LocalFiles::new(&git.folder)
             }),
             Source::NotesGraph { folder } => Some(chosen(folder, NOTES)),
-            Source::CommunityDocs(Community::Rustdoc(FolderOrUrl::Folder(folder))) => {
+            Source::CommunityDocs(CommunitySite::Rustdoc(FolderOrUrl::Folder(folder))) => {
                 Some(chosen(folder, RUSTDOC))
             }
-            Source::CommunityDocs(Community::Sphinx(FolderOrUrl::Folder(folder))) => {
+            Source::CommunityDocs(CommunitySite::Sphinx(FolderOrUrl::Folder(folder))) => {
                 Some(chosen(folder, SPHINX))
             }
             _ => None,

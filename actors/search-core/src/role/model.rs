@@ -23,15 +23,15 @@ pub struct Role {
     /// Where is searched: at least one, with unique names.
     pub haystacks: Vec<Haystack>,
     /// Language-model settings.
-    #[serde(skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
+    #[serde(skip_serializing_if = "RoleOptions::is_empty")]
+    pub extra: RoleOptions,
 }
 
 /// The optional settings of a role: its models, as the file has them, its thesaurus, and what files
 /// count.
-/// What the chosen provider needs is present: see [`Extra::language_model`].
+/// What the chosen provider needs is present: see [`RoleOptions::language_model`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Extra {
+pub struct RoleOptions {
     /// Which of both is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_provider: Option<LanguageModelProvider>,
@@ -112,7 +112,7 @@ pub enum LanguageModel<'a> {
     },
 }
 
-impl Extra {
+impl RoleOptions {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

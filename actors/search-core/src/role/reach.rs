@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use config_core::{Fields, Item, parse_http_url};
+use config_core::{ConfigItem, ObjectFields, parse_http_url};
 use serde::Serialize;
 use url::Url;
 
 use super::haystack::{Haystack, Source};
 use super::model::Role;
-use super::source_location::{Community, FolderOrUrl, Mcp, Tasks};
+use super::source_location::{CommunitySite, FolderOrUrl, Mcp, Tasks};
 
 /// Below what the API may add sources. Nothing where it is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -48,13 +48,13 @@ impl AllowedRoots {
     }
 
     pub(super) fn decode(
-        item: &Item<'_>,
-        folder: impl Fn(&Item<'_>) -> Option<PathBuf>,
+        item: &ConfigItem<'_>,
+        folder: impl Fn(&ConfigItem<'_>) -> Option<PathBuf>,
     ) -> Option<Self> {
-        let read = |fields: &Fields<'_>| {
+        let read = |fields: &ObjectFields<'_>| {
             let files = fields.optional("files", |item| item.list(&folder));
             let programs = fields.optional("programs", |item| item.list(&folder));
-            let url = |item: &Item<'_>| item.parsed(parse_http_url);
+            let url = |item: &ConfigItem<'_>| item.parsed(parse_http_url);
             let servers = fields.optional("servers", |item| item.list(url));
             Some(Self {
                 files: files.unwrap_or_default(),
@@ -68,7 +68,7 @@ impl AllowedRoots {
 
 /// One thing outside the file that it makes the server use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct ExternalResource {
     /// Where it stands, for people: `role R, haystack H`.
     pub place: String,
     /// What it is.
@@ -93,7 +93,7 @@ pub enum ReachTarget {
     Server(Url),
 }
 
-impl Reach {
+impl ExternalResource {
     /// Whether both use the same thing in the same way.
     pub fn is_same(&self, other: &Self) -> bool {
         self.target == other.target && self.parameters == other.parameters
@@ -148,15 +148,17 @@ fn haystack_target(haystack: &Haystack) -> Option<ReachTarget> {
         Source::GitRepository(git) => file(&git.folder),
         Source::AtomicData { server: url, .. } | Source::Elastic { index: url, .. } => server(url),
         Source::CommunityDocs(community) => match community {
-            Community::DevDocs(FolderOrUrl::Folder(path))
-            | Community::Rustdoc(FolderOrUrl::Folder(path))
-            | Community::Sphinx(FolderOrUrl::Folder(path)) => file(path),
-            Community::Discourse(url)
-            | Community::DevDocs(FolderOrUrl::Url(url))
-            | Community::Rustdoc(FolderOrUrl::Url(url))
-            | Community::Sphinx(FolderOrUrl::Url(url)) => server(url),
-            Community::HackerNews(url) if haystack.location != "hackernews" => server(url),
-            Community::HackerNews(_) | Community::StackExchange(_) | Community::QueryRs => None,
+            CommunitySite::DevDocs(FolderOrUrl::Folder(path))
+            | CommunitySite::Rustdoc(FolderOrUrl::Folder(path))
+            | CommunitySite::Sphinx(FolderOrUrl::Folder(path)) => file(path),
+            CommunitySite::Discourse(url)
+            | CommunitySite::DevDocs(FolderOrUrl::Url(url))
+            | CommunitySite::Rustdoc(FolderOrUrl::Url(url))
+            | CommunitySite::Sphinx(FolderOrUrl::Url(url)) => server(url),
+            CommunitySite::HackerNews(url) if haystack.location != "hackernews" => server(url),
+            CommunitySite::HackerNews(_)
+            | CommunitySite::StackExchange(_)
+            | CommunitySite::QueryRs => None,
         },
         Source::TaskTracker { tasks, .. } => match tasks {
             Tasks::Taskwarrior => program("task"),

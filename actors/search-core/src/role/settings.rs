@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use config_core::{
-    BOOLEAN, ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, Origin, Plain, SECRET,
-    Secret, Setting, TableInfo, TextKind, ValueError, opt, parse_http_url, quoted, set, suggestion,
-    table,
+    BOOLEAN, ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, PlainKind, SECRET, Secret,
+    Setting, SettingOrigin, TableInfo, TextKind, ValueError, opt, parse_http_url, quoted, set,
+    suggestion, table,
 };
 use url::Url;
 
@@ -216,7 +216,7 @@ impl Default for Draft {
 }
 
 const fn unset<T>(value: T) -> Setting<T> {
-    let origin = Origin::Default;
+    let origin = SettingOrigin::Default;
     Setting { value, origin }
 }
 
@@ -325,7 +325,9 @@ impl Draft {
             ),
         ];
         for (name, setting, default) in paths {
-            if setting.origin == Origin::Default && wrong.iter().all(|one| !is_about(one, name)) {
+            if setting.origin == SettingOrigin::Default
+                && wrong.iter().all(|one| !is_about(one, name))
+            {
                 match default {
                     Ok(path) => setting.value = path,
                     Err(error) => {
@@ -374,13 +376,13 @@ fn is_about(wrong: &Diagnostic, name: &str) -> bool {
 }
 
 /// A path; `~` is the home folder.
-const HOME_PATH: Plain<PathBuf> = Plain {
+const HOME_PATH: PlainKind<PathBuf> = PlainKind {
     parse: |text, given| non_empty(text).and_then(|text| with_home(text, given.environment)),
     ..FILE_PATH
 };
 
 /// A secret; blanks around it are a mistake of copying, and are refused without showing it.
-const BARE_SECRET: Plain<Secret<String>> = Plain {
+const BARE_SECRET: PlainKind<Secret<String>> = PlainKind {
     parse: |text, _| {
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             let message = "the value holds a blank or a control character";

@@ -18,7 +18,7 @@ pub enum FolderOrUrl {
 
 /// Where community posts and language documentation come from (`CommunityDocs`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Community {
+pub enum CommunitySite {
     /// `discourse:URL`: a Discourse forum.
     Discourse(Url),
     /// `stackexchange:SITE`: a site of the Stack Exchange network, by its API name.
@@ -36,7 +36,7 @@ pub enum Community {
     HackerNews(Url),
 }
 
-impl Community {
+impl CommunitySite {
     /// The folder, where there is one.
     pub(super) fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
@@ -111,17 +111,19 @@ const TASKS: [&str; 8] = [
 pub(super) fn community(
     location: &str,
     environment: &Environment,
-) -> Result<Community, ValueError> {
+) -> Result<CommunitySite, ValueError> {
     let (kind, rest) = split(location);
     match kind {
-        "discourse" => Ok(Community::Discourse(parse_http_url(rest)?)),
-        "stackexchange" => Ok(Community::StackExchange(site(rest)?)),
-        "devdocs" => Ok(Community::DevDocs(folder_or_url(rest, environment)?)),
-        "rustdoc" => Ok(Community::Rustdoc(folder_or_url(rest, environment)?)),
-        "sphinx" => Ok(Community::Sphinx(folder_or_url(rest, environment)?)),
-        "query.rs" if rest.is_empty() => Ok(Community::QueryRs),
-        "hackernews" if rest.is_empty() => parse_http_url(HACKER_NEWS).map(Community::HackerNews),
-        "hackernews" => Ok(Community::HackerNews(parse_http_url(rest)?)),
+        "discourse" => Ok(CommunitySite::Discourse(parse_http_url(rest)?)),
+        "stackexchange" => Ok(CommunitySite::StackExchange(site(rest)?)),
+        "devdocs" => Ok(CommunitySite::DevDocs(folder_or_url(rest, environment)?)),
+        "rustdoc" => Ok(CommunitySite::Rustdoc(folder_or_url(rest, environment)?)),
+        "sphinx" => Ok(CommunitySite::Sphinx(folder_or_url(rest, environment)?)),
+        "query.rs" if rest.is_empty() => Ok(CommunitySite::QueryRs),
+        "hackernews" if rest.is_empty() => {
+            parse_http_url(HACKER_NEWS).map(CommunitySite::HackerNews)
+        }
+        "hackernews" => Ok(CommunitySite::HackerNews(parse_http_url(rest)?)),
         _ => Err(unknown_kind(location, kind, &COMMUNITY)),
     }
 }
@@ -243,7 +245,7 @@ fn number(text: &str) -> Result<String, ValueError> {
 mod tests {
     use super::*;
 
-    fn community(location: &str) -> Result<Community, ValueError> {
+    fn community(location: &str) -> Result<CommunitySite, ValueError> {
         super::community(location, &Environment::from_iter([("HOME", "/home/me")]))
     }
 
@@ -255,18 +257,20 @@ mod tests {
     fn right_locations() {
         let url = |text: &str| Url::parse(text).unwrap();
         let folder = |text: &str| FolderOrUrl::Folder(text.into());
-        assert_eq!(community("query.rs"), Ok(Community::QueryRs));
+        assert_eq!(community("query.rs"), Ok(CommunitySite::QueryRs));
         assert_eq!(
             community("discourse:https://a.org"),
-            Ok(Community::Discourse(url("https://a.org")))
+            Ok(CommunitySite::Discourse(url("https://a.org")))
         );
         assert_eq!(
             community("rustdoc:/usr/doc"),
-            Ok(Community::Rustdoc(folder("/usr/doc")))
+            Ok(CommunitySite::Rustdoc(folder("/usr/doc")))
         );
         assert_eq!(
             community("sphinx:https://a.org/x"),
-            Ok(Community::Sphinx(FolderOrUrl::Url(url("https://a.org/x"))))
+            Ok(CommunitySite::Sphinx(FolderOrUrl::Url(url(
+                "https://a.org/x"
+            ))))
         );
         assert_eq!(tasks("github:a/b.c"), Ok(Tasks::GitHub("a/b.c".into())));
         assert_eq!(
@@ -280,7 +284,7 @@ mod tests {
         );
         assert_eq!(
             community("hackernews"),
-            Ok(Community::HackerNews(url("https://hn.algolia.com")))
+            Ok(CommunitySite::HackerNews(url("https://hn.algolia.com")))
         );
         assert_eq!(
             elastic("http://a:9200/logs/"),

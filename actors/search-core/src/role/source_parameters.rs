@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use config_core::{Fields, Item, ValueError, quoted};
+use config_core::{ConfigItem, ObjectFields, ValueError, quoted};
 use url::Url;
 
 use super::file_parameters::{filter, max_file_size};
@@ -10,11 +10,11 @@ use super::haystack::{GitRevision, HiddenFiles, Source};
 use super::source_location::Mcp;
 
 /// A server of the Model Context Protocol.
-pub(super) fn mcp_source(fields: &Fields<'_>, server: Option<Mcp>) -> Option<Source> {
+pub(super) fn mcp_source(fields: &ObjectFields<'_>, server: Option<Mcp>) -> Option<Source> {
     const KEYS: [&str; 3] = ["api_token", "tool", "arguments"];
-    let read = |fields: &Fields<'_>| {
-        let api_token = fields.optional("api_token", Item::secret);
-        let tool = fields.optional("tool", Item::string);
+    let read = |fields: &ObjectFields<'_>| {
+        let api_token = fields.optional("api_token", ConfigItem::secret);
+        let tool = fields.optional("tool", ConfigItem::string);
         let arguments = fields.optional("arguments", |item| {
             item.entries(|_, item| item.any_string().map(str::to_owned))
         });
@@ -33,11 +33,11 @@ pub(super) fn mcp_source(fields: &Fields<'_>, server: Option<Mcp>) -> Option<Sou
 }
 
 /// An index of an Elasticsearch-compatible engine.
-pub(super) fn elastic_source(fields: &Fields<'_>, index: Option<Url>) -> Option<Source> {
+pub(super) fn elastic_source(fields: &ObjectFields<'_>, index: Option<Url>) -> Option<Source> {
     const KEYS: [&str; 2] = ["api_token", "fields"];
-    let read = |fields: &Fields<'_>| {
-        let api_token = fields.optional("api_token", Item::secret);
-        let names = fields.optional("fields", |item| item.list(Item::string));
+    let read = |fields: &ObjectFields<'_>| {
+        let api_token = fields.optional("api_token", ConfigItem::secret);
+        let names = fields.optional("fields", |item| item.list(ConfigItem::string));
         Some((api_token, names.unwrap_or_default()))
     };
     let parameters = fields.optional("extra_parameters", |item| {
@@ -52,7 +52,10 @@ pub(super) fn elastic_source(fields: &Fields<'_>, index: Option<Url>) -> Option<
 }
 
 /// A branch, tag or commit of a git repository.
-pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Option<GitRevision> {
+pub(super) fn git_repository(
+    fields: &ObjectFields<'_>,
+    folder: Option<PathBuf>,
+) -> Option<GitRevision> {
     const KEYS: [&str; 4] = ["revision", "glob", "max_file_size", "hidden"];
     let parameters = fields.optional("extra_parameters", |item| {
         item.fields("the parameters of GitRepository", &KEYS, |fields| {
@@ -64,7 +67,7 @@ pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Op
                 revision: name.unwrap_or(defaults.revision),
                 filter: files.unwrap_or(defaults.filter),
                 max_file_size: size.unwrap_or(defaults.max_file_size),
-                hidden: HiddenFiles::from_parameter(fields.optional("hidden", Item::boolean)),
+                hidden: HiddenFiles::from_parameter(fields.optional("hidden", ConfigItem::boolean)),
                 folder: defaults.folder,
             })
         })

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::manifest::Pointer;
+use super::manifest::SnapshotPointer;
 
 /// How often a holder writes the pointer though nothing is published.
 pub const RENEW_INTERVAL: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub struct LeaseWatch {
 
 impl LeaseWatch {
     /// The pointer was read at `now`, by a clock that only goes forward.
-    pub fn observe(&mut self, pointer: Option<&Pointer>, now: Duration) -> HolderState {
+    pub fn observe(&mut self, pointer: Option<&SnapshotPointer>, now: Duration) -> HolderState {
         let Some(pointer) = pointer.filter(|pointer| !pointer.owner.is_empty()) else {
             self.seen = None;
             return HolderState::Free;
@@ -63,12 +63,12 @@ impl LeaseWatch {
 mod tests {
     use super::*;
 
-    fn held(epoch: u64, beat: u64) -> Pointer {
-        Pointer {
+    fn held(epoch: u64, beat: u64) -> SnapshotPointer {
+        SnapshotPointer {
             owner: "a".to_owned(),
             epoch,
             beat,
-            ..Pointer::default()
+            ..SnapshotPointer::default()
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
         );
         // Given back.
         assert_eq!(
-            watch.observe(Some(&Pointer::default()), at(507)),
+            watch.observe(Some(&SnapshotPointer::default()), at(507)),
             HolderState::Free
         );
     }

@@ -7,7 +7,7 @@ pub const MANIFEST_FORMAT: u32 = 1;
 
 /// The object that changes: who publishes, and what was published last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pointer {
+pub struct SnapshotPointer {
     /// [`MANIFEST_FORMAT`].
     pub format: u32,
     /// The process that publishes; empty when it gave that back.
@@ -60,7 +60,7 @@ pub struct DescribedFile {
 
 /// A snapshot of one part of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct PartManifest {
     /// [`MANIFEST_FORMAT`].
     pub format: u32,
     /// The form of the index's files.
@@ -119,7 +119,7 @@ pub enum ManifestError {
     Name(String),
 }
 
-impl Pointer {
+impl SnapshotPointer {
     /// Reads one.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl Pointer {
     }
 }
 
-impl Manifest {
+impl PartManifest {
     /// Reads one.
     ///
     /// # Errors
@@ -200,8 +200,8 @@ fn check_format(what: &'static str, found: u32) -> Result<(), ManifestError> {
 mod tests {
     use super::*;
 
-    fn manifest() -> Manifest {
-        Manifest {
+    fn manifest() -> PartManifest {
+        PartManifest {
             format: MANIFEST_FORMAT,
             index_format: 6,
             source: "0a1b2c3d".to_owned(),
@@ -228,18 +228,18 @@ mod tests {
 
     #[test]
     fn i18_what_was_written_is_read_and_nothing_else() {
-        let read = Manifest::parse(&manifest().to_json());
+        let read = PartManifest::parse(&manifest().to_json());
         assert_eq!(read, Ok(manifest()));
-        let pointer = Pointer {
+        let pointer = SnapshotPointer {
             format: MANIFEST_FORMAT,
-            ..Pointer::default()
+            ..SnapshotPointer::default()
         };
-        assert_eq!(Pointer::parse(&pointer.to_json()), Ok(pointer));
-        let other = Manifest {
+        assert_eq!(SnapshotPointer::parse(&pointer.to_json()), Ok(pointer));
+        let other = PartManifest {
             format: 9,
             ..manifest()
         };
-        let refused = Manifest::parse(&other.to_json()).map_err(|error| error.to_string());
+        let refused = PartManifest::parse(&other.to_json()).map_err(|error| error.to_string());
         assert_eq!(
             refused,
             Err(
@@ -250,9 +250,9 @@ mod tests {
         for name in ["../../etc/passwd", ".hidden", "", "a/b"] {
             let mut hostile = manifest();
             hostile.files[0].name = name.to_owned();
-            let refused = Manifest::parse(&hostile.to_json());
+            let refused = PartManifest::parse(&hostile.to_json());
             assert_eq!(refused, Err(ManifestError::Name(name.to_owned())));
         }
-        assert!(Pointer::parse(b"{\"format\":1").is_err());
+        assert!(SnapshotPointer::parse(b"{\"format\":1").is_err());
     }
 }

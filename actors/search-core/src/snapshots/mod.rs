@@ -12,6 +12,7 @@ mod parts;
 
 pub use lease::{HolderState, LEASE_TIMEOUT, LeaseWatch, RENEW_INTERVAL};
 pub use manifest::{
-    DescribedFile, FileKind, MANIFEST_FORMAT, Manifest, ManifestError, Pointer, PublishedManifest,
+    DescribedFile, FileKind, MANIFEST_FORMAT, ManifestError, PartManifest, PublishedManifest,
+    SnapshotPointer,
 };
 pub use parts::{PartError, SourcePart};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Hit;
+use super::TextHit;
 
 /// A piece of a text on one line: white space folded, no control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const LEAD: usize = 3;
 /// At most `max_chars` characters of `text` around `focus` (a byte range), with the hits in it
 /// marked. `hits` are in ascending order; those that do not lie in the text are left out.
 #[must_use]
-pub fn cut(text: &str, hits: &[Hit], focus: Range<usize>, max_chars: usize) -> Snippet {
+pub fn cut(text: &str, hits: &[TextHit], focus: Range<usize>, max_chars: usize) -> Snippet {
     let room = max_chars.saturating_sub(4);
     let start = start_of(text, &focus, room);
     let mut line = Line {
@@ -136,7 +136,7 @@ impl Line {
     }
 
     /// Appends the text from `start` on until `max_chars` are reached.
-    fn fill(&mut self, text: &str, start: usize, hits: &[Hit], max_chars: usize) {
+    fn fill(&mut self, text: &str, start: usize, hits: &[TextHit], max_chars: usize) {
         let mut hits = hits.iter().skip_while(|hit| hit.start < start).peekable();
         // The end of the match that is open and where it began, and the start of the next one.
         let mut open: Option<(usize, usize)> = None;
@@ -214,9 +214,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hit(text: &str, word: &str) -> Hit {
+    fn hit(text: &str, word: &str) -> TextHit {
         let start = text.find(word).expect("the word is there");
-        Hit {
+        TextHit {
             start,
             end: start + word.len(),
             terms: 1,
@@ -304,8 +304,8 @@ mod tests {
             text in "(\\PC|[ \\n\\t\u{0}a-cé漢\u{301}]){0,200}",
             ranges in proptest::collection::vec((0usize..300, 0usize..20), 0..12),
             focus in (0usize..300, 0usize..40), max_chars in 0usize..120) {
-            let mut hits: Vec<Hit> = ranges.iter()
-                .map(|&(start, length)| Hit { start, end: start + length, terms: 1 }).collect();
+            let mut hits: Vec<TextHit> = ranges.iter()
+                .map(|&(start, length)| TextHit { start, end: start + length, terms: 1 }).collect();
             hits.sort_by_key(|hit| hit.start);
             let snippet = cut(&text, &hits, focus.0..focus.0 + focus.1, max_chars);
             let length = snippet.text.chars().count();
@@ -323,7 +323,7 @@ mod tests {
             let nth = nth % words.len();
             let text = words.join(" \n ");
             let start = words[..nth].iter().map(|word| word.len() + 3).sum();
-            let found = Hit { start, end: start + words[nth].len(), terms: 1 };
+            let found = TextHit { start, end: start + words[nth].len(), terms: 1 };
             let snippet = cut(&text, &[found], found.start..found.end, 60);
             prop_assert_eq!(marked(&snippet), vec![words[nth].clone()]);
         }

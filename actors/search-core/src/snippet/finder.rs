@@ -13,7 +13,7 @@ use aho_corasick::packed;
 use rustc_hash::FxHashMap;
 
 use self::non_ascii_words::WideWords;
-use super::Hit;
+use super::TextHit;
 use crate::analysis::words;
 use crate::query::{ParsedQuery, QueryTerm, TermMatcher};
 
@@ -126,7 +126,7 @@ impl TermFinder {
     }
 
     /// Hands the hits of `text` to `on_hit` in ascending order, until it breaks.
-    pub fn find(&mut self, text: &str, mut on_hit: impl FnMut(Hit) -> ControlFlow<()>) {
+    pub fn find(&mut self, text: &str, mut on_hit: impl FnMut(TextHit) -> ControlFlow<()>) {
         if self.is_empty() {
             return;
         }
@@ -142,7 +142,7 @@ impl TermFinder {
     }
 
     /// All hits of a text.
-    pub fn hits(&mut self, text: &str) -> Vec<Hit> {
+    pub fn hits(&mut self, text: &str) -> Vec<TextHit> {
         let mut hits = Vec::new();
         self.find(text, |hit| {
             hits.push(hit);
@@ -154,7 +154,7 @@ impl TermFinder {
     fn find_needles(
         &mut self,
         text: &str,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Some(needles) = self.needles.take() else {
             return self.find_each(text, on_hit);
@@ -200,7 +200,7 @@ impl TermFinder {
         &mut self,
         text: &str,
         run: std::ops::Range<usize>,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         // A cut at `MAX_RUN` may have split a character.
         let start = text.ceil_char_boundary(run.start);
@@ -211,7 +211,7 @@ impl TermFinder {
     fn find_each(
         &mut self,
         text: &str,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.find_each_from(text, 0, on_hit)
     }
@@ -220,12 +220,12 @@ impl TermFinder {
         &mut self,
         text: &str,
         offset: usize,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for word in words(text) {
             let terms = self.terms_of(word.text);
             if terms != 0 {
-                on_hit(Hit {
+                on_hit(TextHit {
                     start: offset + word.start,
                     end: offset + word.end(),
                     terms,
@@ -254,7 +254,7 @@ impl TermFinder {
 }
 
 /// A receiver of hits that keeps them.
-fn collect_into(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
+fn collect_into(into: &mut Vec<TextHit>) -> impl FnMut(TextHit) -> ControlFlow<()> {
     |hit| {
         into.push(hit);
         ControlFlow::Continue(())

@@ -20,7 +20,7 @@ pub use window::{best_window, contains_all_terms};
 
 /// A word of a text that the query looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
+pub struct TextHit {
     /// Offset of its first byte.
     pub start: usize,
     /// Offset behind its last byte.
@@ -29,7 +29,7 @@ pub struct Hit {
     pub terms: u64,
 }
 
-impl Hit {
+impl TextHit {
     /// What a place of a pattern stands for: no word, so it is shown as it is.
     pub const PATTERN: u64 = 1 << 63;
 

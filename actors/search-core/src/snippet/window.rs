@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Hit, TermWeights};
+use super::{TermWeights, TextHit};
 
 /// The hits of the best place of at most `span` bytes, as indices of `hits` (ascending by offset).
 #[must_use]
-pub fn best_window(hits: &[Hit], span: usize, weights: &TermWeights) -> Option<Range<usize>> {
+pub fn best_window(hits: &[TextHit], span: usize, weights: &TermWeights) -> Option<Range<usize>> {
     let mut best: Option<((f32, usize), Range<usize>)> = None;
     let (mut end, mut known) = (0, (0, 0.0));
     for (first, hit) in hits.iter().enumerate() {
@@ -29,13 +29,13 @@ pub fn best_window(hits: &[Hit], span: usize, weights: &TermWeights) -> Option<R
     best.map(|(_, range)| range)
 }
 
-fn terms_of(hits: &[Hit]) -> u64 {
+fn terms_of(hits: &[TextHit]) -> u64 {
     hits.iter().fold(0, |all, hit| all | hit.terms)
 }
 
 /// Whether the hits that end with the last one and lie within `span` bytes hold all of `terms`.
 #[must_use]
-pub fn contains_all_terms(hits: &[Hit], span: usize, terms: u64) -> bool {
+pub fn contains_all_terms(hits: &[TextHit], span: usize, terms: u64) -> bool {
     let Some(last) = hits.last() else {
         return false;
     };
@@ -51,9 +51,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hits(list: &[(usize, u64)]) -> Vec<Hit> {
+    fn hits(list: &[(usize, u64)]) -> Vec<TextHit> {
         list.iter()
-            .map(|&(start, terms)| Hit {
+            .map(|&(start, terms)| TextHit {
                 start,
                 end: start + 3,
                 terms,

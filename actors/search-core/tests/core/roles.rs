@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use config_core::{ByteSize, Environment};
 use proptest::prelude::*;
 use search_core::role::{
-    self, Extra, LanguageModel, LocalFiles, RelevanceFunction, RoleFile, Service, Source,
+    self, LanguageModel, LocalFiles, RelevanceFunction, RoleFile, RoleOptions, Service, Source,
 };
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn contract_null_and_empty_optional_settings_are_absent() {
     let roles = parse(&written.to_string());
     let role = roles.default_role();
     assert_eq!(role.relevance_function, RelevanceFunction::ServiceGraph);
-    assert_eq!(role.extra, Extra::default());
+    assert_eq!(role.extra, RoleOptions::default());
     assert_eq!(
         role.haystacks[0].local_files().unwrap(),
         &LocalFiles::new("d")
@@ -99,7 +99,7 @@ fn a_file_of_one_role_has_the_contracts_defaults() {
     assert_eq!(roles.roles().len(), 1);
     assert_eq!(role.relevance_function, RelevanceFunction::ServiceGraph);
     assert_eq!(role.theme.as_str(), "spacelab");
-    assert_eq!(role.extra, Extra::default());
+    assert_eq!(role.extra, RoleOptions::default());
     let files = role.haystacks[0].local_files().unwrap();
     assert_eq!(files, &LocalFiles::new("d"));
     assert!(files.respect_gitignore);
@@ -293,7 +293,7 @@ fn the_language_model_is_complete_or_absent() {
         other => panic!("{other:?}"),
     }
     assert!(!format!("{roles:?}").contains("sk-123"));
-    assert_eq!(Extra::default().language_model(), None);
+    assert_eq!(RoleOptions::default().language_model(), None);
 }
 
 #[test]

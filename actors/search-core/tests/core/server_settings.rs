@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use config_core::{Colours, Environment, Origin};
+use config_core::{Colours, Environment, SettingOrigin};
 use expect_test::expect;
 use search_core::role::{LogLevel, Os, ServerFlags, ServerSettings, keys, parse_environment};
 
@@ -28,7 +28,7 @@ fn defaults_are_those_of_the_contract() {
         Path::new("/home/me/.local/share/service")
     );
     assert_eq!(settings.listen.value.to_string(), "127.0.0.1:8000");
-    assert_eq!(settings.listen.origin, Origin::Default);
+    assert_eq!(settings.listen.origin, SettingOrigin::Default);
     assert_eq!(settings.log_level.value, LogLevel::Info);
     assert_eq!(settings.cache_size.value.bytes(), 16_000_000);
     assert_eq!(settings.max_concurrent_searches.value.get(), 64);
@@ -183,10 +183,16 @@ fn flags_win_over_variables_and_variables_over_defaults() {
     ];
     let settings = settings(&variables, &flags).unwrap();
     assert_eq!(settings.settings_path.value, Path::new("a.json"));
-    assert_eq!(settings.settings_path.origin, Origin::Flag("--config"));
+    assert_eq!(
+        settings.settings_path.origin,
+        SettingOrigin::Flag("--config")
+    );
     assert_eq!(settings.listen.value.to_string(), "localhost:9");
-    assert_eq!(settings.log_level.origin, Origin::Variable("LOG_LEVEL"));
-    assert_eq!(settings.data_path.origin, Origin::Default);
+    assert_eq!(
+        settings.log_level.origin,
+        SettingOrigin::Variable("LOG_LEVEL")
+    );
+    assert_eq!(settings.data_path.origin, SettingOrigin::Default);
 }
 
 #[test]

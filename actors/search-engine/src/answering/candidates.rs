@@ -1,8 +1,8 @@
 //! Candidates of a search, and their order by words and vectors together.
 
 use rustc_hash::FxHashSet;
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
-use search_graph_engine::space::{NearDocument, Spread};
+use search_graph_engine::fuse::{FusionCandidate, VectorWeights, fuse};
+use search_graph_engine::space::{CosineDistribution, NearDocument};
 
 use crate::index::{LexicalResult, Nearness, RerankedDocument};
 
@@ -77,7 +77,10 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
 /// Makes the cosines of sources that learnt vectors of their own comparable: each becomes the
 /// number of standard deviations by which it stands out in its source. `spreads` holds none for one
 /// source alone, whose cosines stay as they are.
-pub(super) fn normalize_scores(spreads: &[Option<Spread>], found: &mut [PooledDocument]) {
+pub(super) fn normalize_scores(
+    spreads: &[Option<CosineDistribution>],
+    found: &mut [PooledDocument],
+) {
     for one in found {
         if let (Some(spread), Some(cosine)) = (spreads[one.source], &mut one.learnt) {
             *cosine = spread.standing(*cosine);
@@ -90,9 +93,9 @@ pub(super) fn ranked(
     found: &[PooledDocument],
     weights: impl Fn(usize) -> VectorWeights,
 ) -> Vec<RerankedDocument> {
-    let candidates: Vec<Candidate<'_>> = found
+    let candidates: Vec<FusionCandidate<'_>> = found
         .iter()
-        .map(|one| Candidate {
+        .map(|one| FusionCandidate {
             key: &one.key,
             lexical: one.lexical,
             otherwise: one.otherwise,

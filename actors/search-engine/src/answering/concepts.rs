@@ -11,7 +11,7 @@ use search_graph_engine::space::ConceptSpace;
 
 use super::candidates::{PooledDocument, add_near, normalize_scores, pooled, ranked};
 use super::embedded::{EmbeddingRanker, ModelView};
-use super::scout::{Scout, ScoutResult};
+use super::scout::{ScoutResult, TermLookup};
 use super::source::SearchableSource;
 use crate::index::{LexicalResult, RerankedDocument, Reranker};
 
@@ -24,7 +24,7 @@ pub(super) struct ConceptRanker<'s> {
     /// Why the model did not rank.
     without_model: Mutex<Option<String>>,
     /// Looks at the vectors while the words are looked up.
-    scout: Mutex<Option<Scout>>,
+    scout: Mutex<Option<TermLookup>>,
 }
 
 /// The terms of a query that are looked for, and how often each was typed.
@@ -60,7 +60,7 @@ impl<'s> ConceptRanker<'s> {
     /// `finds_more` as for [`Reranker::rerank`].
     pub(super) fn send_scout(&self, query: &ParsedQuery) {
         if query.condition().is_none() {
-            *self.scout.lock() = Scout::start(&self.spaces, &query_terms(query));
+            *self.scout.lock() = TermLookup::start(&self.spaces, &query_terms(query));
         }
     }
 

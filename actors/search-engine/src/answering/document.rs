@@ -13,7 +13,7 @@ use super::failure::SearchFailure;
 use super::params::DocumentRequest;
 use super::source::{MAX_BODY_BYTES, SearchableRole, SearchableSource};
 use crate::excerpt::Excerpter;
-use crate::extract::{self, Format};
+use crate::extract::{self, TextFormat};
 use crate::files::SourceFiles;
 use crate::index::DocumentRecord;
 use crate::times::rfc3339;
@@ -137,12 +137,12 @@ fn read(
     }
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
-    let format = Format::from_key(key);
+    let format = TextFormat::from_key(key);
     let has_pieces = match format {
-        Format::Text | Format::Code | Format::Data => true,
+        TextFormat::Text | TextFormat::Code | TextFormat::Data => true,
         // A piece of it has lines where it is not freed from its markup.
-        Format::Markdown => request.by_lines,
-        Format::Html => false,
+        TextFormat::Markdown => request.by_lines,
+        TextFormat::Html => false,
     };
     let line = request.line.filter(|_| has_pieces);
     let content = match line {
@@ -161,7 +161,7 @@ fn read(
         goes_on,
     } = content.map_err(|reason| reason.to_string())?;
     let text = std::str::from_utf8(&content.bytes).ok();
-    let has_lines = |text: &&str| format.or_by_content(text) != Format::Html;
+    let has_lines = |text: &&str| format.or_by_content(text) != TextFormat::Html;
     let wanted = text.filter(|text| request.original || request.by_lines && has_lines(text));
     let is_cut = wanted.is_some_and(|text| text.len() > MAX_VIEW_BYTES);
     let original = wanted.map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES));

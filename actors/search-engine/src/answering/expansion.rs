@@ -119,10 +119,10 @@ mod tests {
     use crate::answering::SearchableRole;
     use search_core::query::{self, Operator, SearchRequest};
     use search_core::role::RelevanceFunction;
-    use search_graph_engine::thesaurus::{Entry, Thesaurus};
+    use search_graph_engine::thesaurus::{Thesaurus, ThesaurusEntry};
 
     fn thesaurus() -> Thesaurus {
-        Thesaurus::new(vec![Entry {
+        Thesaurus::new(vec![ThesaurusEntry {
             name: "fault tolerance".to_owned(),
             synonyms: vec!["let it crash".to_owned(), "odd \"one\"".to_owned()],
             url: None,

@@ -23,6 +23,6 @@ mod texts;
 pub use document::read_document;
 pub use failure::SearchFailure;
 pub use page::search;
-pub use pair_scorer::{NoScores, PairScorer, Reranking};
+pub use pair_scorer::{NoScores, PairScorer, RerankOptions};
 pub use params::{DocumentRequest, SearchParams};
 pub use source::{SearchableRole, SearchableSource};

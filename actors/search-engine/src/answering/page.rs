@@ -14,13 +14,15 @@ use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::numbers::{is_short_hash, with_groups};
-use super::pair_scorer::{NoScores, Reranking};
+use super::pair_scorer::{NoScores, RerankOptions};
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, TypedQuery, collect_notes, corrected, phrases, taken};
+use super::texts::{SourceTexts, TypedQuery, collect_notes, corrected, phrases, taken};
 use crate::excerpt::{Excerpt, Excerpter};
-use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
+use crate::index::{
+    self, Hits, IndexError, IndexSnapshot, Reranker, SearchHit, SearchScope, search_in,
+};
 use crate::times::rfc3339;
 
 /// Longest excerpt, in characters.
@@ -50,13 +52,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         added,
     } = expanded(role, &request, typed.clone());
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
-    let texts = Texts::new(&open);
+    let texts = SourceTexts::new(&open);
     let ranker = concept_ranker(role, &open, &params.request.text);
     if let Some(ranker) = &ranker {
         ranker.send_scout(&query);
     }
     let searching = RunningSearch {
-        scope: Scope {
+        scope: SearchScope {
             snapshots: &snapshots,
             names: &names,
             texts: Some(&texts),
@@ -167,7 +169,7 @@ impl FoundHits {
 
 /// A search under way.
 struct RunningSearch<'s> {
-    scope: Scope<'s>,
+    scope: SearchScope<'s>,
     /// The query without the words that a thesaurus added.
     typed: &'s ParsedQuery,
     /// The sources whose indexes are open.
@@ -175,7 +177,7 @@ struct RunningSearch<'s> {
     role: &'s SearchableRole,
     params: &'s SearchParams,
     /// What reads the best results once more, where they are of the page.
-    reranking: Option<&'s Reranking>,
+    reranking: Option<&'s RerankOptions>,
 }
 
 impl RunningSearch<'_> {
@@ -184,7 +186,7 @@ impl RunningSearch<'_> {
     fn rerank(
         &self,
         open: &[&SearchableSource],
-        hits: &mut Vec<Hit>,
+        hits: &mut Vec<SearchHit>,
     ) -> Result<Option<String>, SearchFailure> {
         let Some(reranking) = self.reranking else {
             return Ok(None);
@@ -213,7 +215,7 @@ impl RunningSearch<'_> {
         if let Some(found) = self.grouped(&query, &missing)? {
             return Ok(found);
         }
-        let texts = Texts::new(self.open);
+        let texts = SourceTexts::new(self.open);
         match corrected(&query, &missing, self.scope.snapshots, &texts)? {
             Some(right) => Ok(FoundHits {
                 hits: self.search(&right.query)?,
@@ -264,7 +266,7 @@ impl RunningSearch<'_> {
             Some(reranking) => (0, (skip + limit).max(reranking.top)),
             None => (skip, limit),
         };
-        let page = index::Page {
+        let page = index::PageRequest {
             skip,
             limit,
             explain: self.params.explain,
@@ -353,7 +355,7 @@ impl Page<'_> {
         (results, excerpter.was_late())
     }
 
-    fn result(&self, hit: &Hit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
+    fn result(&self, hit: &SearchHit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
         let source = self.open[hit.source];
         let record = &hit.record;
         let place = source.location(&record.key);

@@ -29,7 +29,7 @@ impl From<String> for NoScores {
 
 /// How a role's results are read once more.
 #[derive(Debug, Clone)]
-pub struct Reranking {
+pub struct RerankOptions {
     /// Who reads them.
     pub scorer: Arc<dyn PairScorer>,
     /// How many.

@@ -4,14 +4,14 @@ use std::fs::File;
 
 use search_core::answer::PassageView;
 use search_core::definition_finder::DefinitionFinder;
-use search_core::passages::{ChosenPassage, FoundDocument, choose_beside_rest};
+use search_core::passages::{ChosenPassage, PassageDocument, choose_beside_rest};
 use search_core::query::ParsedQuery;
 
 use super::source::{MAX_BODY_BYTES, SearchableSource};
 use super::texts::phrases;
 use crate::excerpt::{Excerpter, is_deep};
-use crate::extract::{Format, decode};
-use crate::index::{Hit, Hits};
+use crate::extract::{TextFormat, decode};
+use crate::index::{Hits, SearchHit};
 
 /// Results whose texts are read.
 const MAX_DOCUMENTS: usize = 50;
@@ -51,7 +51,7 @@ pub(super) fn passages(
         text.shorten(&mut excerpter);
         let key = &hit.record.key;
         let shown = std::mem::take(&mut text.text);
-        documents.push(FoundDocument {
+        documents.push(PassageDocument {
             place: format_place(source, hit),
             score: hit.score,
             hits: excerpter.all_hits(&shown),
@@ -99,7 +99,7 @@ pub(super) fn passages(
     (Some(passages), excerpter.was_late())
 }
 
-fn format_place(source: &SearchableSource, hit: &Hit) -> String {
+fn format_place(source: &SearchableSource, hit: &SearchHit) -> String {
     let place = source.location(&hit.record.key);
     place.path.unwrap_or(place.url)
 }
@@ -119,10 +119,10 @@ struct DocumentText {
 }
 
 impl DocumentText {
-    fn load(source: &SearchableSource, hit: &Hit) -> Self {
+    fn load(source: &SearchableSource, hit: &SearchHit) -> Self {
         let key = &hit.record.key;
         let kept = source.stored_text(&hit.record);
-        let format = Format::from_key(key);
+        let format = TextFormat::from_key(key);
         if kept.is_none() && is_deep(format, hit.record.file.size) {
             let root = source.root.as_ref();
             let file = root.and_then(|root| root.open_file(key).ok());
@@ -133,7 +133,7 @@ impl DocumentText {
                 ..Self::default()
             };
         }
-        let own = if kept.is_none() && format != Format::Html {
+        let own = if kept.is_none() && format != TextFormat::Html {
             source.file_text(key)
         } else {
             None
@@ -192,6 +192,6 @@ impl SearchableSource {
         if !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok() {
             return String::from_utf8(bytes).ok();
         }
-        decode(bytes, Format::from_key(key)).map(|decoded| decoded.text)
+        decode(bytes, TextFormat::from_key(key)).map(|decoded| decoded.text)
     }
 }

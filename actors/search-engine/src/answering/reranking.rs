@@ -9,11 +9,11 @@
 use search_core::answer::{ScorePart, SortOrder};
 use search_core::query::ParsedQuery;
 
-use super::pair_scorer::{NoScores, Reranking};
+use super::pair_scorer::{NoScores, RerankOptions};
 use super::params::SearchParams;
 use super::source::{SearchableRole, SearchableSource};
 use crate::excerpt::passage_range;
-use crate::index::{Hit, MAX_LIMIT};
+use crate::index::{MAX_LIMIT, SearchHit};
 
 /// Words from which on a query is a question.
 const QUESTION_WORDS: usize = 3;
@@ -26,13 +26,13 @@ impl SearchableRole {
         &self,
         query: &ParsedQuery,
         params: &SearchParams,
-    ) -> Option<&Reranking> {
+    ) -> Option<&RerankOptions> {
         let reranking = self.reranking.as_ref()?;
         reranking.applies(query, params).then_some(reranking)
     }
 }
 
-impl Reranking {
+impl RerankOptions {
     /// Whether the page has results that are to be read once more.
     fn applies(&self, query: &ParsedQuery, params: &SearchParams) -> bool {
         let words = query.words();
@@ -55,7 +55,7 @@ impl Reranking {
         &self,
         text: &str,
         open: &[&SearchableSource],
-        hits: &mut [Hit],
+        hits: &mut [SearchHit],
     ) -> Result<(), NoScores> {
         let best = hits.len().min(self.top);
         let hits = &mut hits[..best];
@@ -74,7 +74,7 @@ impl Reranking {
         let mut order: Vec<usize> = (0..hits.len()).collect();
         // What ties stays in its order.
         order.sort_by(|a, b| found[*b].total_cmp(&found[*a]));
-        let former: Vec<Hit> = hits.to_vec();
+        let former: Vec<SearchHit> = hits.to_vec();
         for (place, from) in order.into_iter().enumerate() {
             let mut hit = former[from].clone();
             explain(&mut hit, places[place], found[from], from);
@@ -85,7 +85,7 @@ impl Reranking {
 }
 
 /// Gives a hit the score of its new place, and says why.
-fn explain(hit: &mut Hit, score: f32, number: f32, from: usize) {
+fn explain(hit: &mut SearchHit, score: f32, number: f32, from: usize) {
     let moved = score - hit.score;
     hit.score = score;
     if let Some(explanation) = &mut hit.explanation {
@@ -103,7 +103,7 @@ fn explain(hit: &mut Hit, score: f32, number: f32, from: usize) {
 }
 
 /// What the model reads of a result: its title, and the passage that says most.
-fn model_input(source: &SearchableSource, hit: &Hit) -> String {
+fn model_input(source: &SearchableSource, hit: &SearchHit) -> String {
     let record = &hit.record;
     let text = source.stored_text(record);
     let text = text

@@ -5,7 +5,7 @@
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, Spread};
+use search_graph_engine::space::{ConceptSpace, ConceptVector, CosineDistribution, NearDocument};
 
 use super::naming::NEAR_WORDS;
 
@@ -17,7 +17,7 @@ pub(super) struct ScoutResult {
     /// source knows no word is near to nothing, whatever its letters are like.
     pub(super) near: Option<Vec<NearDocument>>,
     /// How near the source's documents are altogether, where sources have to be compared.
-    pub(super) spread: Option<Spread>,
+    pub(super) spread: Option<CosineDistribution>,
 }
 
 impl ScoutResult {
@@ -64,13 +64,13 @@ impl ScoutResult {
 }
 
 /// A look that goes on in a thread of its own.
-pub(super) struct Scout {
+pub(super) struct TermLookup {
     terms: Vec<(String, u32)>,
     looking: JoinHandle<()>,
     found: mpsc::Receiver<Vec<Option<ScoutResult>>>,
 }
 
-impl Scout {
+impl TermLookup {
     /// Starts to look at the vectors of all sources. `None` where no thread can be had: whoever
     /// needs the result looks himself then.
     pub(super) fn start(

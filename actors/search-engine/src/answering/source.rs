@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use search_core::answer::IndexProgress;
 use search_core::role::RelevanceFunction;
-use search_formats_engine::Format as Packed;
+use search_formats_engine::DocumentFormat as Packed;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::thesaurus::Thesaurus;
-use search_sources_core::Item;
+use search_sources_core::SourceItem;
 
 use super::failure::SearchFailure;
-use super::pair_scorer::Reranking;
+use super::pair_scorer::RerankOptions;
 use crate::excerpt;
-use crate::extract::{self, Format};
+use crate::extract::{self, TextFormat};
 use crate::files::{FileLocation, SourceFiles};
 use crate::index::{DocumentRecord, IndexSnapshot};
 use crate::item_cache::{self, ItemCache};
-use crate::reading::{Reading, WordPiece};
+use crate::reading::{TextReadResult, WordPiece};
 use crate::texts::TextStore;
 
 /// The longest text that is read again, in bytes of the file.
@@ -38,7 +38,7 @@ pub struct SearchableRole {
     /// The query as the embedding models of servers see it.
     pub served: Vec<ServedQuery>,
     /// What reads the best results once more.
-    pub reranking: Option<Reranking>,
+    pub reranking: Option<RerankOptions>,
     /// Whether all files count alike, whatever they are for.
     pub ignores_file_roles: bool,
 }
@@ -119,7 +119,7 @@ impl SearchableSource {
     }
 
     /// The item with this key, for sources that are asked at query time.
-    pub(super) fn item(&self, key: &str) -> Option<&Item> {
+    pub(super) fn item(&self, key: &str) -> Option<&SourceItem> {
         self.item_cache.as_ref()?.get(key)
     }
 
@@ -156,8 +156,8 @@ impl SearchableSource {
     /// The same in a buffer that may hold another text: asking for memory again and again costs as
     /// much as reading files.
     pub(super) fn plain_text_in(&self, key: &str, buffer: String) -> Option<String> {
-        match Format::from_key(key) {
-            Format::Text | Format::Code | Format::Data => {}
+        match TextFormat::from_key(key) {
+            TextFormat::Text | TextFormat::Code | TextFormat::Data => {}
             _ => return None,
         }
         let file = self.root.as_ref()?.open_file(key).ok()?;
@@ -180,11 +180,11 @@ impl SearchableSource {
     }
 
     /// The same, where only a text is wanted that holds a piece of a word.
-    pub(super) fn body_with(&self, key: &str, piece: WordPiece<'_>) -> Reading {
+    pub(super) fn body_with(&self, key: &str, piece: WordPiece<'_>) -> TextReadResult {
         let read = |root: &Arc<dyn SourceFiles>| root.read(key, MAX_BODY_BYTES, &|_| false).ok();
         match self.root.as_ref().and_then(read) {
             Some(content) => extract::body_with(key, content.bytes, piece),
-            None => Reading::Unreadable,
+            None => TextReadResult::Unreadable,
         }
     }
 }

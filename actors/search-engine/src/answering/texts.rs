@@ -17,16 +17,16 @@ use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
     definers_of, words_containing, written_word,
 };
-use crate::reading::{Reading, WordPiece};
+use crate::reading::{TextReadResult, WordPiece};
 
 /// Reads the texts of the sources of one search.
-pub(super) struct Texts<'t> {
+pub(super) struct SourceTexts<'t> {
     sources: &'t [&'t SearchableSource],
     /// The names of files of which only the beginning was read, and how many there are.
     cut: Mutex<(BTreeSet<String>, usize)>,
 }
 
-impl<'t> Texts<'t> {
+impl<'t> SourceTexts<'t> {
     pub(super) fn new(sources: &'t [&'t SearchableSource]) -> Self {
         Self {
             sources,
@@ -69,7 +69,7 @@ impl<'t> Texts<'t> {
 /// Names of files that a note tells.
 const MAX_CUT_NAMES: usize = 3;
 
-impl TextSource for Texts<'_> {
+impl TextSource for SourceTexts<'_> {
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String> {
         self.text_in(source, record, String::new())
     }
@@ -85,15 +85,18 @@ impl TextSource for Texts<'_> {
         record: &DocumentRecord,
         buffer: String,
         piece: WordPiece<'_>,
-    ) -> Reading {
+    ) -> TextReadResult {
         let Some((source, plain)) = self.plain(source, record, buffer) else {
-            return Reading::Unreadable;
+            return TextReadResult::Unreadable;
         };
-        plain.map_or_else(|| source.body_with(&record.key, piece), Reading::Text)
+        plain.map_or_else(
+            || source.body_with(&record.key, piece),
+            TextReadResult::Text,
+        )
     }
 }
 
-impl Texts<'_> {
+impl SourceTexts<'_> {
     /// The source, and the text of a document that is kept or needs no taking apart; notes what is
     /// read in part.
     fn plain(

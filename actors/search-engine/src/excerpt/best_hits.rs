@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use search_core::snippet::{Hit, TermWeights, best_window, contains_all_terms};
+use search_core::snippet::{TermWeights, TextHit, best_window, contains_all_terms};
 
 /// Once all words of the query were seen together, so much further a denser place is looked for.
 const LOOK_FURTHER: usize = 1024;
@@ -14,7 +14,7 @@ pub(super) const MAX_HITS: usize = 512;
 
 /// Adds the hits of a text, in ascending order, to those before it.
 pub(super) struct TellingHits<'h> {
-    hits: &'h mut Vec<Hit>,
+    hits: &'h mut Vec<TextHit>,
     weights: &'h TermWeights,
     /// Hits farther apart than this are not shown together.
     span: usize,
@@ -23,13 +23,13 @@ pub(super) struct TellingHits<'h> {
     /// Where to stop, once all terms were seen together.
     stop_at: usize,
     /// What was found, from the moment on where only what says more is kept.
-    best: Option<Best>,
+    best: Option<BestExcerpt>,
     /// Hits that were not kept, and may stand near one that is.
-    passed: VecDeque<Hit>,
+    passed: VecDeque<TextHit>,
 }
 
 /// The best of what was found so far.
-struct Best {
+struct BestExcerpt {
     /// All terms that were seen.
     seen: u64,
     /// What the best place says.
@@ -42,7 +42,7 @@ struct Best {
 
 impl<'h> TellingHits<'h> {
     pub(super) fn new(
-        hits: &'h mut Vec<Hit>,
+        hits: &'h mut Vec<TextHit>,
         weights: &'h TermWeights,
         span: usize,
         terms: u64,
@@ -59,7 +59,7 @@ impl<'h> TellingHits<'h> {
     }
 
     /// Adds the next hit, unless others say as much. Breaks where there are enough.
-    pub(super) fn add(&mut self, hit: Hit) -> ControlFlow<()> {
+    pub(super) fn add(&mut self, hit: TextHit) -> ControlFlow<()> {
         if hit.start > self.stop_at || self.hits.len() >= 2 * MAX_HITS {
             return ControlFlow::Break(());
         }
@@ -74,12 +74,12 @@ impl<'h> TellingHits<'h> {
     }
 
     /// Whether a hit says more with those before it than any place did, or stands near such a one.
-    fn is_better(&mut self, hit: Hit) -> bool {
+    fn is_better(&mut self, hit: TextHit) -> bool {
         let (hits, weights, span) = (&mut *self.hits, self.weights, self.span);
-        let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
+        let terms_of = |hits: &[TextHit]| hits.iter().fold(0, |all, hit| all | hit.terms);
         let best = self.best.get_or_insert_with(|| {
             let window = best_window(hits, span, weights);
-            Best {
+            BestExcerpt {
                 seen: terms_of(hits),
                 says: window.map_or(0.0, |window| weights.total(terms_of(&hits[window]))),
                 near_until: 0,
@@ -89,7 +89,7 @@ impl<'h> TellingHits<'h> {
         if hit.end <= best.near_until {
             return true;
         }
-        let is_far = |before: &mut Hit| before.start + span < hit.end;
+        let is_far = |before: &mut TextHit| before.start + span < hit.end;
         while self.passed.pop_front_if(is_far).is_some() {}
         let before = self.passed.iter().fold(0, |all, hit| all | hit.terms);
         let near = before | hit.terms;

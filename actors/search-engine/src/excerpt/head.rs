@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use crate::extract::Format;
+use crate::extract::TextFormat;
 use crate::extract::json::has_escapes;
 use crate::walk::SkipReason;
 
@@ -58,8 +58,12 @@ impl FileHead {
 const MAX_WHOLE_BYTES: u64 = 10 << 20;
 
 /// Whether a file of this kind and length is looked at piece by piece.
-pub(crate) fn is_deep(format: Format, bytes: u64) -> bool {
-    bytes > MAX_WHOLE_BYTES && matches!(format, Format::Text | Format::Code | Format::Data)
+pub(crate) fn is_deep(format: TextFormat, bytes: u64) -> bool {
+    bytes > MAX_WHOLE_BYTES
+        && matches!(
+            format,
+            TextFormat::Text | TextFormat::Code | TextFormat::Data
+        )
 }
 
 /// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.

@@ -2,11 +2,11 @@
 
 use super::pieces::{content_range, passage_range};
 use super::{Excerpt, Excerpter, plain_utf8};
-use crate::extract::{self, Format};
+use crate::extract::{self, TextFormat};
 
 impl Excerpter {
     /// Whether what is to be shown lies behind the beginning of a file of this many `bytes`.
-    pub(super) fn is_behind(&mut self, beginning: &[u8], format: Format, bytes: u64) -> bool {
+    pub(super) fn is_behind(&mut self, beginning: &[u8], format: TextFormat, bytes: u64) -> bool {
         match plain_utf8(beginning) {
             Some(text) => {
                 let format = format.or_by_content(text);
@@ -19,7 +19,12 @@ impl Excerpter {
 
     /// Whether what is to be shown lies behind the beginning `text` of a text of this many `bytes`:
     /// the passage that says most, a phrase or a pattern, or the words that say most.
-    pub(super) fn is_past_beginning(&mut self, text: &str, format: Format, bytes: usize) -> bool {
+    pub(super) fn is_past_beginning(
+        &mut self,
+        text: &str,
+        format: TextFormat,
+        bytes: usize,
+    ) -> bool {
         if text.len() >= bytes {
             return false;
         }
@@ -35,7 +40,10 @@ impl Excerpter {
             let mut phrases = self.phrases.iter_mut();
             return phrases.all(|phrase| phrase.find(&text[range.clone()]).is_none());
         }
-        let is_as_indexed = matches!(format, Format::Text | Format::Code | Format::Data);
+        let is_as_indexed = matches!(
+            format,
+            TextFormat::Text | TextFormat::Code | TextFormat::Data
+        );
         if let Some(passage) = self.passage.filter(|_| is_as_indexed) {
             return passage_range(text, passage, bytes).is_none();
         }
@@ -46,7 +54,7 @@ impl Excerpter {
     }
 
     /// The excerpt of the bytes of a file.
-    pub(super) fn excerpt_bytes(&mut self, bytes: Vec<u8>, format: Format) -> Option<Excerpt> {
+    pub(super) fn excerpt_bytes(&mut self, bytes: Vec<u8>, format: TextFormat) -> Option<Excerpt> {
         if let Some(text) = plain_utf8(&bytes) {
             return self.excerpt_content(text, format);
         }

@@ -13,11 +13,11 @@ use std::sync::{Arc, LazyLock};
 use quick_cache::sync::Cache;
 use search_core::definitions::{Definition, DefinitionKind, definitions};
 use search_core::passages::passage_starts;
-use search_core::snippet::Hit;
+use search_core::snippet::TextHit;
 
 use super::head::plain_utf8;
 use super::{Excerpt, Excerpter, span};
-use crate::extract::Format;
+use crate::extract::TextFormat;
 
 /// Most bytes of what is known of long files.
 const MAX_KNOWN: u64 = 8 << 20;
@@ -198,11 +198,14 @@ impl Excerpter {
         &mut self,
         file: &File,
         key: &str,
-        format: Format,
+        format: TextFormat,
         beginning: &[u8],
     ) -> Option<Excerpt> {
         let format = format.or_by_content(plain_utf8(beginning)?);
-        let is_as_indexed = matches!(format, Format::Text | Format::Code | Format::Data);
+        let is_as_indexed = matches!(
+            format,
+            TextFormat::Text | TextFormat::Code | TextFormat::Data
+        );
         if !is_as_indexed || !self.shows_passage() {
             return None;
         }
@@ -283,7 +286,7 @@ impl Excerpter {
         self.pinned = None;
         self.scan_on(text, range);
         // An identifier is meant as a whole: a passage with its parts alone is not it.
-        let holds = |hit: &Hit| hit.terms & self.identifier == self.identifier;
+        let holds = |hit: &TextHit| hit.terms & self.identifier == self.identifier;
         !self.hits.is_empty() && (self.identifier == 0 || self.hits.iter().any(holds))
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use search_core::query::{ParsedQuery, PatternFinder};
-use search_core::snippet::Hit;
+use search_core::snippet::TextHit;
 
 /// Longest time that the texts of one page of results are looked through for them. What is shown of
 /// the rest is as if they stood nowhere.
@@ -42,7 +42,7 @@ impl PatternPlaces {
     }
 
     /// Adds the first `most` places of each in a text, as hits behind `offset`.
-    pub(super) fn add(&mut self, text: &str, offset: usize, most: usize, hits: &mut Vec<Hit>) {
+    pub(super) fn add(&mut self, text: &str, offset: usize, most: usize, hits: &mut Vec<TextHit>) {
         if self.finders.is_empty() || self.was_late {
             return;
         }
@@ -53,10 +53,10 @@ impl PatternPlaces {
             let mut goes_on = || Instant::now() <= deadline;
             let (places, is_all) = finder.places_while(text, most, &mut goes_on);
             self.was_late |= !is_all;
-            hits.extend(places.into_iter().map(|place| Hit {
+            hits.extend(places.into_iter().map(|place| TextHit {
                 start: offset + place.start,
                 end: offset + place.end,
-                terms: Hit::PATTERN,
+                terms: TextHit::PATTERN,
             }));
         }
     }

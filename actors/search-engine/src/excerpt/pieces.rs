@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use search_core::passages::{is_scaled, passage_starts};
-use search_core::snippet::{Hit, TermWeights};
+use search_core::snippet::{TermWeights, TextHit};
 
-use crate::extract::{self, Format};
+use crate::extract::{self, TextFormat};
 
 /// Bytes around the best place that are freed from markup, to each side.
 const MARKUP_MARGIN: usize = 768;
@@ -15,7 +15,7 @@ pub(super) fn plain_around(
     text: &str,
     focus: &Range<usize>,
     range: &Range<usize>,
-    format: Format,
+    format: TextFormat,
     max_chars: usize,
 ) -> String {
     let slice = margin_range(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
@@ -23,18 +23,18 @@ pub(super) fn plain_around(
     let is_whole = before.is_empty() || before.ends_with('\n');
     let piece = &text[slice];
     match format {
-        Format::Html => extract::html_fragment_text(whole_tags(piece)),
+        TextFormat::Html => extract::html_fragment_text(whole_tags(piece)),
         _ if is_whole => extract::markdown_fragment_text(piece),
         _ => extract::markdown_fragment_text(whole_lines(piece)),
     }
 }
 
 /// The part of a text that is content: without front matter, without a page's furniture.
-pub(super) fn content_range(text: &str, format: Format) -> Range<usize> {
+pub(super) fn content_range(text: &str, format: TextFormat) -> Range<usize> {
     match format {
-        Format::Html => extract::html_main_range(text.as_bytes()),
-        Format::Markdown => extract::front_matter_end(text)..text.len(),
-        Format::Text | Format::Code | Format::Data => 0..text.len(),
+        TextFormat::Html => extract::html_main_range(text.as_bytes()),
+        TextFormat::Markdown => extract::front_matter_end(text)..text.len(),
+        TextFormat::Text | TextFormat::Code | TextFormat::Data => 0..text.len(),
     }
 }
 
@@ -59,9 +59,9 @@ pub(super) fn is_inside_tag(page: &[u8], at: usize) -> bool {
     memchr::memrchr2(b'<', b'>', &page[..at]).is_some_and(|bracket| page[bracket] == b'<')
 }
 
-pub(super) fn whole_text(text: &str, format: Format) -> String {
+pub(super) fn whole_text(text: &str, format: TextFormat) -> String {
     match format {
-        Format::Html => extract::html_text(text),
+        TextFormat::Html => extract::html_text(text),
         _ => extract::markdown_fragment_text(text),
     }
 }
@@ -101,7 +101,7 @@ fn whole_lines(piece: &str) -> &str {
 }
 
 /// From the first to the last byte of hits; nothing at `start` without any.
-pub(super) fn extent(hits: &[Hit], start: usize) -> Range<usize> {
+pub(super) fn extent(hits: &[TextHit], start: usize) -> Range<usize> {
     match hits {
         [first, .., last] => first.start..last.end,
         [one] => one.start..one.end,
@@ -112,8 +112,8 @@ pub(super) fn extent(hits: &[Hit], start: usize) -> Range<usize> {
 /// The 1-based line of the best place: where the shortest run of its hits with all its words
 /// begins, not where one of these words happened to stand before (a heading, say); where one word
 /// says more than the others together, where that stands.
-pub(super) fn line(text: &str, best: &[Hit], weights: &TermWeights) -> Option<usize> {
-    let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
+pub(super) fn line(text: &str, best: &[TextHit], weights: &TermWeights) -> Option<usize> {
+    let terms_of = |hits: &[TextHit]| hits.iter().fold(0, |all, hit| all | hit.terms);
     let all = terms_of(best);
     let mut first = best;
     // With one word every run is as good as the next: the first occurrence is shown.
@@ -123,17 +123,17 @@ pub(super) fn line(text: &str, best: &[Hit], weights: &TermWeights) -> Option<us
     {
         first = rest;
     }
-    let is_telling = |hit: &&Hit| 2.0 * weights.total(hit.terms) > weights.total(all);
+    let is_telling = |hit: &&TextHit| 2.0 * weights.total(hit.terms) > weights.total(all);
     let telling = first.iter().find(is_telling);
     let at = telling.or(first.first())?.start;
     Some(memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1)
 }
 
 /// The words inside `slice` that the hits are parts of, counted from its start.
-pub(super) fn whole_words(hits: &[Hit], text: &str, slice: &Range<usize>) -> Vec<Hit> {
+pub(super) fn whole_words(hits: &[TextHit], text: &str, slice: &Range<usize>) -> Vec<TextHit> {
     let bytes = &text.as_bytes()[slice.clone()];
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let mut words: Vec<Hit> = Vec::new();
+    let mut words: Vec<TextHit> = Vec::new();
     for hit in hits {
         if hit.start < slice.start || hit.end > slice.end || hit.start == hit.end {
             continue;
@@ -141,12 +141,12 @@ pub(super) fn whole_words(hits: &[Hit], text: &str, slice: &Range<usize>) -> Vec
         let (start, end) = (hit.start - slice.start, hit.end - slice.start);
         match words.last_mut() {
             Some(last) if start < last.end => last.terms |= hit.terms,
-            _ if hit.terms == Hit::PATTERN => words.push(Hit {
+            _ if hit.terms == TextHit::PATTERN => words.push(TextHit {
                 start,
                 end,
                 terms: hit.terms,
             }),
-            _ => words.push(Hit {
+            _ => words.push(TextHit {
                 start: start - bytes[..start].iter().rev().take_while(is_word).count(),
                 end: end + bytes[end..].iter().take_while(is_word).count(),
                 terms: hit.terms,

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::ops::ControlFlow;
 
 use search_core::answer::{MatchedLine, MatchedLines};
-use search_core::snippet::{Hit, cut};
+use search_core::snippet::{TextHit, cut};
 
 use super::head::{FileHead, plain_utf8};
 use super::pieces::{content_range, whole_words};
 use super::{Excerpter, FilePiece, MAX_EXCERPT_BYTES, is_deep};
-use crate::extract::{self, Format};
+use crate::extract::{self, TextFormat};
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
 
@@ -28,8 +28,8 @@ impl Excerpter {
         key: &str,
         most: usize,
     ) -> Option<MatchedLines> {
-        let format = Format::from_key(key);
-        if format == Format::Html {
+        let format = TextFormat::from_key(key);
+        if format == TextFormat::Html {
             return None;
         }
         let file = root.open_file(key).ok()?;
@@ -45,7 +45,7 @@ impl Excerpter {
     fn lines_of(
         &mut self,
         file: &File,
-        format: Format,
+        format: TextFormat,
         most: usize,
         beginning: &mut FileHead,
     ) -> Result<Option<MatchedLines>, SkipReason> {
@@ -67,7 +67,7 @@ impl Excerpter {
     fn lines_in(
         &mut self,
         bytes: &[u8],
-        format: Format,
+        format: TextFormat,
         most: usize,
         more: bool,
     ) -> Option<MatchedLines> {
@@ -80,7 +80,7 @@ impl Excerpter {
             }
         };
         let format = format.or_by_content(text);
-        if format == Format::Html {
+        if format == TextFormat::Html {
             return None;
         }
         let from = content_range(text, format).start;
@@ -157,7 +157,7 @@ impl Excerpter {
             }
             // Only its rare words were kept.
             let hits = self.finder.hits(&text[line.start..line.end]);
-            let hits: Vec<Hit> = hits.iter().map(|hit| hit.shifted(line.start)).collect();
+            let hits: Vec<TextHit> = hits.iter().map(|hit| hit.shifted(line.start)).collect();
             line.hits = 0..hits.len();
             lines.push(line.to_matched_line(text, &hits));
         }
@@ -191,7 +191,7 @@ struct Line {
 }
 
 impl Line {
-    fn to_matched_line(&self, text: &str, all: &[Hit]) -> MatchedLine {
+    fn to_matched_line(&self, text: &str, all: &[TextHit]) -> MatchedLine {
         let slice = self.start..self.end;
         let near = whole_words(&all[self.hits.clone()], text, &slice);
         let focus = near.first().map_or(0..0, |hit| hit.start..hit.end);
@@ -206,7 +206,7 @@ impl Line {
 }
 
 /// The lines that hits stand in. What reaches over the end of a line belongs to its first one.
-fn lines_with(text: &str, hits: &[Hit]) -> Vec<Line> {
+fn lines_with(text: &str, hits: &[TextHit]) -> Vec<Line> {
     let bytes = text.as_bytes();
     let mut lines: Vec<Line> = Vec::new();
     let (mut number, mut counted) = (1, 0);

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use search_core::definitions::Language;
-use search_core::snippet::Hit;
+use search_core::snippet::TextHit;
 
 use super::{Excerpter, span};
-use crate::extract::Format;
+use crate::extract::TextFormat;
 
 /// Most bytes of a line that are marked as what is meant.
 const MAX_MARKED: usize = 200;
@@ -34,8 +34,8 @@ impl Excerpter {
     }
 
     /// Collects the hits of the line that is meant, and of what follows it. Whether there is one.
-    pub(super) fn scan_meant(&mut self, text: &str, format: Format) -> bool {
-        if format == Format::Html {
+    pub(super) fn scan_meant(&mut self, text: &str, format: TextFormat) -> bool {
+        if format == TextFormat::Html {
             return false;
         }
         let Some((line, name)) = self.meant_line(text) else {
@@ -50,10 +50,10 @@ impl Excerpter {
         self.hits.clear();
         self.scan_on(text, line.clone());
         if self.hits.is_empty() {
-            self.hits.push(Hit {
+            self.hits.push(TextHit {
                 start: name.start,
                 end: name.end,
-                terms: Hit::PATTERN,
+                terms: TextHit::PATTERN,
             });
         }
         let count = self.hits.len();

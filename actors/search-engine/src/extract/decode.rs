@@ -3,7 +3,7 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use super::format::Format;
+use super::format::TextFormat;
 use super::json;
 use crate::walk::PROBE_BYTES;
 
@@ -62,7 +62,7 @@ pub fn is_binary(start: &[u8]) -> bool {
 /// Order: byte order mark, UTF-8, UTF-16 without a mark, the encoding an HTML page declares, UTF-8
 /// with a few damaged places, and last a guess from the content.
 #[must_use]
-pub fn decode(bytes: Vec<u8>, format: Format) -> Option<DecodedText> {
+pub fn decode(bytes: Vec<u8>, format: TextFormat) -> Option<DecodedText> {
     if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
         return Some(convert(&bytes[mark..], encoding));
     }
@@ -99,11 +99,11 @@ fn convert(bytes: &[u8], encoding: &'static Encoding) -> DecodedText {
 }
 
 /// The encoding of a text that is neither valid UTF-8 nor UTF-16.
-fn foreign(bytes: &[u8], format: Format) -> &'static Encoding {
+fn foreign(bytes: &[u8], format: TextFormat) -> &'static Encoding {
     if is_damaged_utf8(bytes) {
         return UTF_8;
     }
-    if format == Format::Html
+    if format == TextFormat::Html
         && let Some(encoding) = declared(bytes)
     {
         return encoding;
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Option<(String, &'static str)> {
-        decode(bytes.to_vec(), Format::Text).map(|decoded| (decoded.text, decoded.encoding))
+        decode(bytes.to_vec(), TextFormat::Text).map(|decoded| (decoded.text, decoded.encoding))
     }
 
     fn utf16_bytes(text: &str, order: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -188,7 +188,7 @@ mod tests {
     fn valid_utf8_is_moved_not_copied() {
         let bytes = "grüße".as_bytes().to_vec();
         let before = bytes.as_ptr();
-        let decoded = decode(bytes, Format::Code).unwrap();
+        let decoded = decode(bytes, TextFormat::Code).unwrap();
         assert_eq!(
             (decoded.text.as_ptr(), decoded.same_offsets),
             (before, true)
@@ -248,7 +248,12 @@ mod tests {
     #[test]
     fn an_html_page_may_declare_its_encoding() {
         let page = b"<html><meta charset='koi8-r'>\xcd\xc9\xd2".to_vec();
-        assert!(decode(page, Format::Html).unwrap().text.ends_with("мир"));
+        assert!(
+            decode(page, TextFormat::Html)
+                .unwrap()
+                .text
+                .ends_with("мир")
+        );
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use search_core::document::{ContentKind, ExtractedDocument};
-use search_formats_engine::{Format as Packed, Readers, Refusal, Text};
-use search_sources_core::notes::{Dialect, Link};
+use search_formats_engine::{DocumentFormat as Packed, DocumentRefusal, ExtractedText, ReaderPool};
+use search_sources_core::notes::{NoteLink, NotesApp};
 
 use super::links::Links;
-use super::{DecodedText, Format, decode, extract, is_binary, title_or_name};
+use super::{DecodedText, TextFormat, decode, extract, is_binary, title_or_name};
 use crate::files::SourceFiles;
 use crate::texts::TextStore;
 use crate::times::believed;
@@ -18,7 +18,7 @@ use crate::walk::SkipReason;
 #[derive(Debug, Clone, Default)]
 pub struct Extraction {
     /// Whose notes they are, if they are notes.
-    pub notes: Option<Dialect>,
+    pub notes: Option<NotesApp>,
     /// Readers of PDF, office documents, books, mail and notebooks; without them such files count
     /// as binary or text.
     pub packed: Option<PackedFormats>,
@@ -28,16 +28,16 @@ pub struct Extraction {
 #[derive(Debug, Clone)]
 pub struct PackedFormats {
     /// The child processes.
-    pub readers: Readers,
+    pub readers: ReaderPool,
     /// The texts, for excerpts.
     pub texts: Arc<TextStore>,
 }
 
 /// The dialect of a folder of notes.
 #[must_use]
-pub fn notes_dialect(root: &dyn SourceFiles) -> Dialect {
+pub fn notes_dialect(root: &dyn SourceFiles) -> NotesApp {
     let names = root.top_names();
-    Dialect::detect(names.iter().map(String::as_str))
+    NotesApp::detect(names.iter().map(String::as_str))
 }
 
 impl Extraction {
@@ -83,7 +83,7 @@ impl PackedFormats {
         format: Packed,
         bytes: &[u8],
         hash: &[u8; 16],
-    ) -> Result<Text, SkipReason> {
+    ) -> Result<ExtractedText, SkipReason> {
         let text = self.readers.read(format, bytes).map_err(|refusal| {
             tracing::info!(event = "file.refused", key, %refusal);
             skip_reason(&refusal)
@@ -98,20 +98,25 @@ impl PackedFormats {
     }
 }
 
-fn skip_reason(refusal: &Refusal) -> SkipReason {
+fn skip_reason(refusal: &DocumentRefusal) -> SkipReason {
     match refusal {
-        Refusal::NoText => SkipReason::Empty,
-        Refusal::NotText => SkipReason::Binary,
-        Refusal::Encrypted => SkipReason::Encrypted,
-        Refusal::Bomb(_) => SkipReason::UnpacksToTooMuch,
-        Refusal::TooSlow(_) => SkipReason::TooSlow,
-        Refusal::NoResources(_) => SkipReason::NoResources,
-        Refusal::Died(_) | Refusal::NoReader(_) => SkipReason::ParserFailed,
-        Refusal::Malformed(_) => SkipReason::Damaged,
+        DocumentRefusal::NoText => SkipReason::Empty,
+        DocumentRefusal::NotText => SkipReason::Binary,
+        DocumentRefusal::Encrypted => SkipReason::Encrypted,
+        DocumentRefusal::Bomb(_) => SkipReason::UnpacksToTooMuch,
+        DocumentRefusal::TooSlow(_) => SkipReason::TooSlow,
+        DocumentRefusal::NoResources(_) => SkipReason::NoResources,
+        DocumentRefusal::Died(_) | DocumentRefusal::NoReader(_) => SkipReason::ParserFailed,
+        DocumentRefusal::Malformed(_) => SkipReason::Damaged,
     }
 }
 
-fn packed_document(key: &str, format: Packed, mut text: Text, mtime_ns: i64) -> ExtractedDocument {
+fn packed_document(
+    key: &str,
+    format: Packed,
+    mut text: ExtractedText,
+    mtime_ns: i64,
+) -> ExtractedDocument {
     // What stands at its head is what a document is called that names no title. Those of a mailbox
     // are of its messages.
     let title_is_heading =
@@ -135,7 +140,7 @@ fn packed_document(key: &str, format: Packed, mut text: Text, mtime_ns: i64) -> 
 /// A page of notes: aliases are searched like headings, references to blocks of other pages stay as
 /// they are written.
 fn extract_note(
-    dialect: Dialect,
+    dialect: NotesApp,
     key: &str,
     bytes: Vec<u8>,
     mtime_ns: i64,
@@ -143,7 +148,7 @@ fn extract_note(
     if !dialect.is_note(key) {
         return Err(SkipReason::NoNote);
     }
-    let DecodedText { text, .. } = decode(bytes, Format::Markdown).ok_or(SkipReason::Binary)?;
+    let DecodedText { text, .. } = decode(bytes, TextFormat::Markdown).ok_or(SkipReason::Binary)?;
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }
@@ -157,7 +162,7 @@ fn extract_note(
     }
     let mut links = Links::default();
     for link in &page.links {
-        if let Link::Page(name) = link {
+        if let NoteLink::Page(name) = link {
             links.page(name);
         }
     }

@@ -2,7 +2,7 @@
 
 /// How a text is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TextFormat {
     /// Markdown with or without front matter.
     Markdown,
     /// HTML and XHTML.
@@ -79,8 +79,8 @@ const CODE_NAMES: &[&str] = &[
     "makefile",
 ];
 
-impl Format {
-    /// The format the name tells; [`Format::Text`] where it tells nothing.
+impl TextFormat {
+    /// The format the name tells; [`TextFormat::Text`] where it tells nothing.
     #[must_use]
     pub fn from_key(key: &str) -> Self {
         let name = key.rsplit('/').next().unwrap_or(key);
@@ -143,29 +143,35 @@ mod tests {
     #[test]
     fn names_tell_formats() {
         for (key, format) in [
-            ("a/README.md", Format::Markdown),
-            ("a/INDEX.HTML", Format::Html),
-            ("mm/slab.c", Format::Code),
-            ("mm/Makefile", Format::Code),
-            ("Dockerfile.dev", Format::Code),
-            ("x.json", Format::Data),
-            ("notes.rst", Format::Text),
-            ("LICENSE", Format::Text),
-            ("a.d/file", Format::Text),
-            ("odd.averyverylongextension", Format::Text),
+            ("a/README.md", TextFormat::Markdown),
+            ("a/INDEX.HTML", TextFormat::Html),
+            ("mm/slab.c", TextFormat::Code),
+            ("mm/Makefile", TextFormat::Code),
+            ("Dockerfile.dev", TextFormat::Code),
+            ("x.json", TextFormat::Data),
+            ("notes.rst", TextFormat::Text),
+            ("LICENSE", TextFormat::Text),
+            ("a.d/file", TextFormat::Text),
+            ("odd.averyverylongextension", TextFormat::Text),
         ] {
-            assert_eq!(Format::from_key(key), format, "{key}");
+            assert_eq!(TextFormat::from_key(key), format, "{key}");
         }
     }
 
     #[test]
     fn the_first_line_tells_where_the_name_does_not() {
-        assert_eq!(Format::Text.or_by_content("#!/bin/sh\n"), Format::Code);
         assert_eq!(
-            Format::Text.or_by_content("\n<!DOCTYPE HTML>"),
-            Format::Html
+            TextFormat::Text.or_by_content("#!/bin/sh\n"),
+            TextFormat::Code
         );
-        assert_eq!(Format::Text.or_by_content("<ü"), Format::Text);
-        assert_eq!(Format::Data.or_by_content("#!/bin/sh"), Format::Data);
+        assert_eq!(
+            TextFormat::Text.or_by_content("\n<!DOCTYPE HTML>"),
+            TextFormat::Html
+        );
+        assert_eq!(TextFormat::Text.or_by_content("<ü"), TextFormat::Text);
+        assert_eq!(
+            TextFormat::Data.or_by_content("#!/bin/sh"),
+            TextFormat::Data
+        );
     }
 }

@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::html_tokens::{Token, Tokens, attribute, attributes_of, is_raw};
+use super::html_tokens::{HtmlToken, Tokens, attribute, attributes_of, is_raw};
 use super::links::Links;
 use super::parts::{TextParts, fold_line};
-use crate::reading::{Reading, WordPiece};
+use crate::reading::{TextReadResult, WordPiece};
 
 /// More keywords than this are search-engine bait.
 const MAX_KEYWORDS: usize = 32;
@@ -34,14 +34,14 @@ pub(super) fn parse_parts(page: &str) -> TextParts {
 /// expressions reads thousands of pages for one search.
 pub(super) fn body(page: &str) -> String {
     match body_with(page, WordPiece::ANY) {
-        Reading::Text(text) => text,
+        TextReadResult::Text(text) => text,
         _ => String::new(),
     }
 }
 
 /// The same for whoever looks for a piece of a word: where that is all, the page is read up to
 /// where its text is known to hold it.
-pub(super) fn body_with(page: &str, piece: WordPiece<'_>) -> Reading {
+pub(super) fn body_with(page: &str, piece: WordPiece<'_>) -> TextReadResult {
     let mut reader = Reader {
         is_text_alone: true,
         ..Reader::default()
@@ -63,13 +63,13 @@ pub(super) fn body_with(page: &str, piece: WordPiece<'_>) -> Reading {
             if reader.main.is_some() || reader.main_over {
                 looks -= 1;
                 if piece.is_in(&reader.body) {
-                    return Reading::Holds(reader.body.len());
+                    return TextReadResult::Holds(reader.body.len());
                 }
             }
             place = place_behind(behind);
         }
     }
-    Reading::Text(reader.body)
+    TextReadResult::Text(reader.body)
 }
 
 /// The word of the text that begins with `word` of the page and goes on behind it, and what follows
@@ -93,10 +93,10 @@ pub(super) fn glued_word(page: &str, word: Range<usize>, left: &Cell<usize>) -> 
         left.set(left.get().checked_sub(tokens.offset() - from)?);
         match token {
             // The first title is no text, the second is.
-            Token::Start { name, .. } if name.eq_ignore_ascii_case("title") => return None,
+            HtmlToken::Start { name, .. } if name.eq_ignore_ascii_case("title") => return None,
             // Cells part words, but not inside `pre`.
-            Token::Start { name, .. } if is_cell(&lower(name)) => {}
-            Token::Start { name, .. } if &*lower(name) == "img" => {
+            HtmlToken::Start { name, .. } if is_cell(&lower(name)) => {}
+            HtmlToken::Start { name, .. } if &*lower(name) == "img" => {
                 reader.token(token);
                 // A word may go on from the last one of the image.
                 seen = reader.body.len();
@@ -164,12 +164,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn token(&mut self, token: Token<'_>) {
+    fn token(&mut self, token: HtmlToken<'_>) {
         match token {
-            Token::Text(text) => self.text(text),
-            Token::RawText(_) => {}
-            Token::Start { name, attributes } => self.start(&lower(name), attributes),
-            Token::End(name) => self.end(&lower(name)),
+            HtmlToken::Text(text) => self.text(text),
+            HtmlToken::RawText(_) => {}
+            HtmlToken::Start { name, attributes } => self.start(&lower(name), attributes),
+            HtmlToken::End(name) => self.end(&lower(name)),
         }
     }
 

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 
 /// One piece of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum HtmlToken<'a> {
     /// Text with character references still in it.
     Text(&'a str),
     /// The content of a raw text element (`script`, `style` …), in which nothing is markup.
@@ -61,29 +61,29 @@ impl<'a> Tokens<'a> {
     }
 
     /// The content of a raw text element up to its end tag.
-    fn raw_text(&mut self, name: &str) -> Option<Token<'a>> {
+    fn raw_text(&mut self, name: &str) -> Option<HtmlToken<'a>> {
         let from = self.at;
         let end = end_tag_of(&self.bytes()[from..], name).map_or(self.page.len(), |at| from + at);
         (self.at, self.text_from) = (end, end);
         (end > from).then(|| {
             let content = &self.page[from..end];
             if is_escapable(name) {
-                Token::Text(content)
+                HtmlToken::Text(content)
             } else {
-                Token::RawText(content)
+                HtmlToken::RawText(content)
             }
         })
     }
 
     /// Text up to `end`, if there is any.
-    fn pending_text(&mut self, end: usize) -> Option<Token<'a>> {
+    fn pending_text(&mut self, end: usize) -> Option<HtmlToken<'a>> {
         let text = &self.page[self.text_from..end];
         self.text_from = end;
-        (!text.is_empty()).then_some(Token::Text(text))
+        (!text.is_empty()).then_some(HtmlToken::Text(text))
     }
 
     /// The tag at `at`, and the offset behind it. `None` if the `<` begins no tag.
-    pub(super) fn tag(&self, at: usize) -> Option<(Token<'a>, usize)> {
+    pub(super) fn tag(&self, at: usize) -> Option<(HtmlToken<'a>, usize)> {
         let bytes = self.bytes();
         let is_end = bytes.get(at + 1) == Some(&b'/');
         let name_at = at + 1 + usize::from(is_end);
@@ -99,14 +99,14 @@ impl<'a> Tokens<'a> {
         let end = (close + 1).min(bytes.len());
         // A tag that the page ends in is not a tag, and no text either.
         if close == bytes.len() {
-            return Some((Token::End(""), end));
+            return Some((HtmlToken::End(""), end));
         }
         let attributes = &self.page[name_end..close];
         Some((
             if is_end {
-                Token::End(name)
+                HtmlToken::End(name)
             } else {
-                Token::Start { name, attributes }
+                HtmlToken::Start { name, attributes }
             },
             end,
         ))
@@ -114,9 +114,9 @@ impl<'a> Tokens<'a> {
 }
 
 impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
+    type Item = HtmlToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<HtmlToken<'a>> {
         if let Some(token) = self.raw.take().and_then(|name| self.raw_text(name)) {
             return Some(token);
         }
@@ -132,7 +132,7 @@ impl<'a> Iterator for Tokens<'a> {
                     return Some(text);
                 }
                 (self.at, self.text_from) = (end, end);
-                if let Token::Start { name, .. } = token
+                if let HtmlToken::Start { name, .. } = token
                     && is_raw(name)
                 {
                     self.raw = Some(name);
@@ -341,7 +341,7 @@ mod tests {
 
     fn texts(page: &str) -> Vec<&str> {
         let text = |token| match token {
-            Token::Text(text) | Token::RawText(text) => Some(text),
+            HtmlToken::Text(text) | HtmlToken::RawText(text) => Some(text),
             _ => None,
         };
         Tokens::new(page).filter_map(text).collect()
@@ -449,7 +449,7 @@ mod tests {
             "<", ">", "</", "a", "p ", "=", "\"", "'", "<!--", "-->", "--!>", "<!", "<script>", "</script>", "ü", "&amp;", "/", " "]), 0..40)) {
             let page = parts.concat();
             for token in Tokens::new(&page) {
-                if let Token::Start { attributes, .. } = token {
+                if let HtmlToken::Start { attributes, .. } = token {
                     let _ = attribute(attributes, "x");
                 }
             }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use memchr::{memchr, memchr2};
 
 use super::html::{glued_word, parts_words};
-use super::html_tokens::{Token, Tokens};
+use super::html_tokens::{HtmlToken, Tokens};
 use crate::reading::WordPiece;
 
 /// Longest character reference that is looked at, in bytes.
@@ -91,7 +91,7 @@ fn joins_words(page: &str, open: usize) -> bool {
             return false;
         }
         let behind = match tokens.tag(at) {
-            Some((Token::Start { name, attributes }, behind)) => {
+            Some((HtmlToken::Start { name, attributes }, behind)) => {
                 match parts_words(name, attributes) {
                     // It is left out, or is text itself.
                     None => return true,
@@ -99,7 +99,7 @@ fn joins_words(page: &str, open: usize) -> bool {
                     Some(false) => Some(behind),
                 }
             }
-            Some((Token::End(name), _)) if parts_words(name, "") == Some(true) => return false,
+            Some((HtmlToken::End(name), _)) if parts_words(name, "") == Some(true) => return false,
             Some((_, behind)) => Some(behind),
             None => tokens.declaration(at),
         };
@@ -155,7 +155,7 @@ mod tests {
 
     use super::may_hold;
     use crate::extract::html;
-    use crate::reading::{Reading, WordPiece};
+    use crate::reading::{TextReadResult, WordPiece};
 
     fn holds(page: &str, word: &str) -> bool {
         let find = |text: &str| text.find(word).map(|at| at + word.len());
@@ -163,7 +163,7 @@ mod tests {
             find: &find,
             is_all: true,
         };
-        if let Reading::Holds(_) = html::body_with(page, piece) {
+        if let TextReadResult::Holds(_) = html::body_with(page, piece) {
             assert!(html::body(page).contains(word), "{page}");
         }
         may_hold(page, piece)
@@ -233,8 +233,8 @@ mod tests {
             let is_in = piece.is_in(&body);
             prop_assert!(!is_in || may_hold(&page, piece), "{}", page);
             match html::body_with(&page, piece) {
-                Reading::Holds(_) => prop_assert!(is_in, "{}", page),
-                Reading::Text(text) => prop_assert_eq!(text, body),
+                TextReadResult::Holds(_) => prop_assert!(is_in, "{}", page),
+                TextReadResult::Text(text) => prop_assert_eq!(text, body),
                 other => prop_assert!(false, "{:?}", other),
             }
         }

@@ -24,13 +24,13 @@ mod redirect;
 
 use search_core::document::{ContentKind, ExtractedDocument};
 
-use crate::reading::{Reading, WordPiece};
+use crate::reading::{TextReadResult, WordPiece};
 use crate::times::believed;
 use crate::walk::SkipReason;
 
 pub use decode::{DecodedText, decode, is_binary};
 pub use extraction::{Extraction, PackedFormats, notes_dialect};
-pub use format::Format;
+pub use format::TextFormat;
 pub(crate) use html::{fragment_text as html_fragment_text, main_range as html_main_range};
 pub use links::link_name;
 pub(crate) use markdown::fragment_text as markdown_fragment_text;
@@ -45,33 +45,34 @@ pub(crate) fn html_text(page: &str) -> String {
 /// The body of a document as [`extract`] gives it; none where that fails.
 pub(crate) fn body(key: &str, bytes: Vec<u8>) -> Option<String> {
     match body_with(key, bytes, WordPiece::ANY) {
-        Reading::Text(text) => Some(text),
+        TextReadResult::Text(text) => Some(text),
         _ => None,
     }
 }
 
 /// The same where only a text is wanted that holds a piece of a word.
-pub(crate) fn body_with(key: &str, bytes: Vec<u8>, piece: WordPiece<'_>) -> Reading {
-    let or_unreadable = |text: Option<String>| text.map_or(Reading::Unreadable, Reading::Text);
+pub(crate) fn body_with(key: &str, bytes: Vec<u8>, piece: WordPiece<'_>) -> TextReadResult {
+    let or_unreadable =
+        |text: Option<String>| text.map_or(TextReadResult::Unreadable, TextReadResult::Text);
     let other = |bytes| extract(key, bytes, 0).ok().map(|document| document.body);
-    let format = Format::from_key(key);
-    if !matches!(format, Format::Html | Format::Text) {
+    let format = TextFormat::from_key(key);
+    if !matches!(format, TextFormat::Html | TextFormat::Text) {
         return or_unreadable(other(bytes));
     }
     let Some(DecodedText { text, .. }) = decode(bytes, format) else {
-        return Reading::Unreadable;
+        return TextReadResult::Unreadable;
     };
     if text.trim_start().is_empty() {
-        return Reading::Unreadable;
+        return TextReadResult::Unreadable;
     }
-    if format.or_by_content(&text) != Format::Html {
+    if format.or_by_content(&text) != TextFormat::Html {
         return or_unreadable(other(text.into_bytes()));
     }
     if !html_words::may_hold(&text, piece) {
-        return Reading::RuledOut(text.len());
+        return TextReadResult::RuledOut(text.len());
     }
     if redirect::is_redirect(&text) {
-        return Reading::Unreadable;
+        return TextReadResult::Unreadable;
     }
     html::body_with(&text, piece)
 }
@@ -93,24 +94,24 @@ const MAX_TITLE_CHARS: usize = 300;
 /// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space,
 /// [`SkipReason::Redirect`] for a page that leads to another at once.
 pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
-    let format = Format::from_key(key);
+    let format = TextFormat::from_key(key);
     let DecodedText { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
     let text = folded::read(key, text);
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }
     let format = format.or_by_content(&text);
-    if format == Format::Html && redirect::is_redirect(&text) {
+    if format == TextFormat::Html && redirect::is_redirect(&text) {
         return Err(SkipReason::Redirect);
     }
     let parts = match format {
-        Format::Markdown => markdown::parse_parts(&text),
-        Format::Html => html::parse_parts(&text),
-        Format::Text => match outline::outline_for_key(key) {
+        TextFormat::Markdown => markdown::parse_parts(&text),
+        TextFormat::Html => html::parse_parts(&text),
+        TextFormat::Text => match outline::outline_for_key(key) {
             Some(outline) => outline.parse_parts(text),
             None => plain::parse_parts(text),
         },
-        Format::Code | Format::Data => TextParts {
+        TextFormat::Code | TextFormat::Data => TextParts {
             body: text,
             ..TextParts::default()
         },
@@ -131,11 +132,11 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
     })
 }
 
-fn kind(format: Format) -> ContentKind {
+fn kind(format: TextFormat) -> ContentKind {
     match format {
-        Format::Markdown | Format::Html | Format::Text => ContentKind::Prose,
-        Format::Code => ContentKind::Code,
-        Format::Data => ContentKind::Data,
+        TextFormat::Markdown | TextFormat::Html | TextFormat::Text => ContentKind::Prose,
+        TextFormat::Code => ContentKind::Code,
+        TextFormat::Data => ContentKind::Data,
     }
 }
 

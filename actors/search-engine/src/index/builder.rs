@@ -15,9 +15,9 @@ use search_core::names::{file_name, is_number, squeezed, stem};
 use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
-use super::documents::{Documents, Lengths};
-use super::memory_segment::{PendingPostings, Weighted};
-use super::places::{NOWHERE, Numbering};
+use super::documents::{Documents, FieldLengths};
+use super::memory_segment::{PendingPostings, WeightedOccurrence};
+use super::places::{NOWHERE, WordNumbering};
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
 use super::vocabulary::Vocabulary;
@@ -101,7 +101,7 @@ impl SegmentBuilder {
             gathered: &mut self.gathered,
             document: self.documents.len(),
             length: 0,
-            numbering: Numbering::new(),
+            numbering: WordNumbering::new(),
             begins: Vec::new(),
             has_places: document.kind != ContentKind::Code,
         };
@@ -128,7 +128,7 @@ impl SegmentBuilder {
         count.literals(&document.body);
         count.definitions(document);
         let (length, begins) = (count.length, count.begins);
-        let lengths = Lengths {
+        let lengths = FieldLengths {
             title: title_length,
             all: length,
         };
@@ -155,7 +155,7 @@ struct Count<'b> {
     document: u32,
     /// Number of terms so far, those of the title three times, without what BM25F counts on top.
     length: u32,
-    numbering: Numbering,
+    numbering: WordNumbering,
     /// The numbers that passages begin with, but for the first one, and that of the title; none
     /// without places.
     begins: Vec<u32>,
@@ -169,7 +169,7 @@ impl Count<'_> {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         vocabulary.for_each_word(text, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            let counted = Weighted::for_document(weight);
+            let counted = WeightedOccurrence::for_document(weight);
             lists.count(vocabulary.len(), self.document, ids, exact, counted);
             if surplus > 0 {
                 lists.count_surplus(self.document, ids, surplus);
@@ -216,7 +216,7 @@ impl Count<'_> {
             let (ids, exact) = vocabulary.ids(&list);
             let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
             let place = if is_everywhere { NOWHERE } else { passage };
-            let counted = Weighted { weight, place };
+            let counted = WeightedOccurrence { weight, place };
             lists.count(vocabulary.len(), self.document, ids, exact, counted);
             self.length += ids.len() as u32 * weight;
             defining_end = Vocabulary::is_defining(list).then_some(word.end());
@@ -273,7 +273,7 @@ impl Count<'_> {
             self.document,
             &[],
             Some(id),
-            Weighted::for_document(0),
+            WeightedOccurrence::for_document(0),
         );
     }
 
@@ -305,7 +305,7 @@ impl Count<'_> {
                     self.document,
                     ids,
                     exact,
-                    Weighted::for_document(TITLE),
+                    WeightedOccurrence::for_document(TITLE),
                 );
             }
             lists.count_title(self.document, ids);

@@ -4,7 +4,7 @@
 //! those that do whatever the texts say. Where they differ, [`verify`](super::verify) reads the
 //! text.
 
-use search_core::query::{Condition, MatchState};
+use search_core::query::{MatchState, QueryCondition};
 use tantivy::DocId;
 
 use super::bitmap::Bitmap;
@@ -12,14 +12,14 @@ use super::error::IndexError;
 
 /// The documents that meet a condition.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds {
+pub(super) struct MatchBounds {
     /// May meet it.
     pub(super) upper: Bitmap,
     /// Meet it for sure; `None` when that is all of `upper`.
     pub(super) lower: Option<Bitmap>,
 }
 
-impl Bounds {
+impl MatchBounds {
     /// A set that is known.
     pub(super) fn exact(set: Bitmap) -> Self {
         Self {
@@ -83,21 +83,21 @@ impl Bounds {
 
 /// What is known about the documents of one segment and a query's condition.
 #[derive(Debug)]
-pub(super) struct Matching {
+pub(super) struct ConditionMatches {
     /// The documents that meet the condition.
-    pub(super) whole: Bounds,
-    leaves: Vec<(Condition, Bounds)>,
+    pub(super) whole: MatchBounds,
+    leaves: Vec<(QueryCondition, MatchBounds)>,
 }
 
-impl Matching {
+impl ConditionMatches {
     /// Evaluates a condition; `leaf` is called once for each word, phrase, prefix and filter.
     pub(super) fn evaluate(
-        condition: &Condition,
+        condition: &QueryCondition,
         max_doc: DocId,
         deleted: Option<&Bitmap>,
-        mut leaf: impl FnMut(&Condition) -> Result<Bounds, IndexError>,
+        mut leaf: impl FnMut(&QueryCondition) -> Result<MatchBounds, IndexError>,
     ) -> Result<Self, IndexError> {
-        let mut leaves: Vec<(Condition, Bounds)> = Vec::new();
+        let mut leaves: Vec<(QueryCondition, MatchBounds)> = Vec::new();
         let mut whole = bounds(condition, max_doc, &mut |wanted| {
             if let Some((_, known)) = leaves.iter().find(|(known, _)| known == wanted) {
                 return Ok(known.clone());
@@ -111,7 +111,7 @@ impl Matching {
         }
         // Only what the texts decide is asked for again.
         if whole.lower.is_none() {
-            leaves.retain(|(leaf, _)| matches!(leaf, Condition::Prefix(_)));
+            leaves.retain(|(leaf, _)| matches!(leaf, QueryCondition::Prefix(_)));
         }
         Ok(Self { whole, leaves })
     }
@@ -119,8 +119,8 @@ impl Matching {
     /// Looks up a leaf that the condition has not asked for.
     pub(super) fn know(
         &mut self,
-        leaf: Condition,
-        look_up: impl FnOnce(&Condition) -> Result<Bounds, IndexError>,
+        leaf: QueryCondition,
+        look_up: impl FnOnce(&QueryCondition) -> Result<MatchBounds, IndexError>,
     ) -> Result<(), IndexError> {
         if self.leaf(&leaf).is_none() {
             let found = look_up(&leaf)?;
@@ -130,13 +130,13 @@ impl Matching {
     }
 
     /// What is known of a leaf for one document.
-    pub(super) fn state(&self, leaf: &Condition, document: DocId) -> MatchState {
+    pub(super) fn state(&self, leaf: &QueryCondition, document: DocId) -> MatchState {
         let known = self.leaves.iter().find(|(known, _)| known == leaf);
         known.map_or(MatchState::No, |(_, bounds)| bounds.state(document))
     }
 
     /// The documents of a leaf that was asked for.
-    pub(super) fn leaf(&self, leaf: &Condition) -> Option<&Bitmap> {
+    pub(super) fn leaf(&self, leaf: &QueryCondition) -> Option<&Bitmap> {
         let known = self.leaves.iter().find(|(known, _)| known == leaf);
         known.map(|(_, bounds)| &bounds.upper)
     }
@@ -155,18 +155,18 @@ impl Matching {
 /// The documents of a segment of `max_doc` documents that meet `condition`; `leaf` gives those of
 /// words, phrases, prefixes and filters.
 pub(super) fn bounds(
-    condition: &Condition,
+    condition: &QueryCondition,
     max_doc: DocId,
-    leaf: &mut dyn FnMut(&Condition) -> Result<Bounds, IndexError>,
-) -> Result<Bounds, IndexError> {
+    leaf: &mut dyn FnMut(&QueryCondition) -> Result<MatchBounds, IndexError>,
+) -> Result<MatchBounds, IndexError> {
     match condition {
-        Condition::Not(inner) => Ok(bounds(inner, max_doc, leaf)?.not(max_doc)),
-        Condition::All(list) => {
-            let all = Bounds::exact(Bitmap::full(max_doc));
+        QueryCondition::Not(inner) => Ok(bounds(inner, max_doc, leaf)?.not(max_doc)),
+        QueryCondition::All(list) => {
+            let all = MatchBounds::exact(Bitmap::full(max_doc));
             joined(list, max_doc, leaf, all, Bitmap::intersect)
         }
-        Condition::Any(list) => {
-            let none = Bounds::exact(Bitmap::new(max_doc));
+        QueryCondition::Any(list) => {
+            let none = MatchBounds::exact(Bitmap::new(max_doc));
             joined(list, max_doc, leaf, none, Bitmap::unite)
         }
         single => leaf(single),
@@ -174,12 +174,12 @@ pub(super) fn bounds(
 }
 
 fn joined(
-    list: &[Condition],
+    list: &[QueryCondition],
     max_doc: DocId,
-    leaf: &mut dyn FnMut(&Condition) -> Result<Bounds, IndexError>,
-    mut bounds_so_far: Bounds,
+    leaf: &mut dyn FnMut(&QueryCondition) -> Result<MatchBounds, IndexError>,
+    mut bounds_so_far: MatchBounds,
     by: fn(&mut Bitmap, &Bitmap),
-) -> Result<Bounds, IndexError> {
+) -> Result<MatchBounds, IndexError> {
     for member in list {
         bounds_so_far.join(&bounds(member, max_doc, leaf)?, by);
     }
@@ -195,16 +195,18 @@ mod tests {
     const DOCUMENTS: DocId = 70;
 
     /// A random condition over words 0–2, which are known, and phrases 0–1, which are open.
-    fn conditions() -> impl Strategy<Value = Condition> {
+    fn conditions() -> impl Strategy<Value = QueryCondition> {
         let leaf = prop_oneof![
-            (0_usize..3).prop_map(Condition::Word),
-            (0_usize..2).prop_map(Condition::Phrase),
+            (0_usize..3).prop_map(QueryCondition::Word),
+            (0_usize..2).prop_map(QueryCondition::Phrase),
         ];
         leaf.prop_recursive(4, 20, 3, |inner| {
             prop_oneof![
-                inner.clone().prop_map(|one| Condition::Not(Box::new(one))),
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Condition::All),
-                prop::collection::vec(inner, 0..4).prop_map(Condition::Any),
+                inner
+                    .clone()
+                    .prop_map(|one| QueryCondition::Not(Box::new(one))),
+                prop::collection::vec(inner.clone(), 0..4).prop_map(QueryCondition::All),
+                prop::collection::vec(inner, 0..4).prop_map(QueryCondition::Any),
             ]
         })
     }
@@ -224,15 +226,15 @@ mod tests {
                     set
                 };
                 Ok(match leaf {
-                    Condition::Word(number) => Bounds::exact(set(0, *number)),
-                    Condition::Phrase(number) => Bounds::open(set(1, *number), DOCUMENTS),
+                    QueryCondition::Word(number) => MatchBounds::exact(set(0, *number)),
+                    QueryCondition::Phrase(number) => MatchBounds::open(set(1, *number), DOCUMENTS),
                     _ => unreachable!("no other leaves"),
                 })
             }).expect("nothing fails");
             for document in 0..DOCUMENTS {
                 let open = condition.evaluate(&mut |leaf| -> Result<MatchState, ()> { Ok(match leaf {
-                    Condition::Word(number) => has(0, *number, document).into(),
-                    Condition::Phrase(number) if has(1, *number, document) => MatchState::Undecided,
+                    QueryCondition::Word(number) => has(0, *number, document).into(),
+                    QueryCondition::Phrase(number) if has(1, *number, document) => MatchState::Undecided,
                     _ => MatchState::No,
                 }) }).expect("nothing fails");
                 // A set cannot see that both sides of `x or not x` are the same text; nor can

@@ -7,7 +7,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::error::IndexError;
-use super::lexical::{Scoring, Terms};
+use super::lexical::{QueryTerms, Scoring};
 use super::snapshot::{SegmentView, find_term};
 
 /// Posting lists of one term.
@@ -24,7 +24,7 @@ impl TermCursor {
     fn open(
         view: &SegmentView,
         info: Option<&TermInfo>,
-        terms: &Terms<'_>,
+        terms: &QueryTerms<'_>,
         term: usize,
         with_surplus: bool,
     ) -> Result<Option<Self>, IndexError> {
@@ -71,7 +71,7 @@ impl SurplusScorer {
     pub(super) fn open(
         view: &SegmentView,
         infos: &[Option<TermInfo>],
-        terms: &Terms<'_>,
+        terms: &QueryTerms<'_>,
     ) -> Result<Self, IndexError> {
         let mut cursors = Vec::new();
         for (term, info) in infos.iter().enumerate() {
@@ -110,7 +110,7 @@ impl ExactScorer {
     pub(super) fn open(
         view: &SegmentView,
         infos: &[Option<TermInfo>],
-        terms: &Terms<'_>,
+        terms: &QueryTerms<'_>,
         scoring: Scoring,
     ) -> Result<Self, IndexError> {
         let mut cursors = Vec::new();

@@ -37,7 +37,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// A segment with a file that does not hold what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct SegmentDamage {
     /// The segment's name.
     segment: String,
     /// The damaged file.
@@ -48,7 +48,7 @@ pub struct Damage {
     pub documents: u64,
 }
 
-impl std::fmt::Display for Damage {
+impl std::fmt::Display for SegmentDamage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "file {} {}", self.file, self.reason)
     }
@@ -69,7 +69,7 @@ impl CheckedSegment {
     }
 
     /// The first damaged file. Files that are gone are damage only where they have to be there.
-    fn damage(&self, folder: &Path, may_be_gone: bool) -> io::Result<Option<Damage>> {
+    fn damage(&self, folder: &Path, may_be_gone: bool) -> io::Result<Option<SegmentDamage>> {
         for file in self.files() {
             let reason = match fault_of(&folder.join(&file)) {
                 Ok(None) => continue,
@@ -83,7 +83,7 @@ impl CheckedSegment {
                 Err(error) if is_of_machine(&error) => return Err(error),
                 Err(error) => format!("cannot be read ({error})"),
             };
-            return Ok(Some(Damage {
+            return Ok(Some(SegmentDamage {
                 segment: self.name.clone(),
                 file,
                 reason,
@@ -151,7 +151,7 @@ impl IndexSnapshot {
     ///
     /// # Errors
     /// As [`SourceIndex::damage`](super::SourceIndex::damage).
-    pub fn damage(&self) -> Result<Vec<Damage>, IndexError> {
+    pub fn damage(&self) -> Result<Vec<SegmentDamage>, IndexError> {
         let suspects = self.segments().iter().map(|view| CheckedSegment {
             name: view.reader.segment_id().uuid_string(),
             deletion: view.reader.delete_opstamp(),
@@ -165,7 +165,7 @@ pub(super) fn damage_of(
     folder: &Path,
     suspects: impl Iterator<Item = CheckedSegment>,
     may_be_gone: bool,
-) -> Result<Vec<Damage>, IndexError> {
+) -> Result<Vec<SegmentDamage>, IndexError> {
     let mut found = Vec::new();
     for suspect in suspects {
         let damage = suspect.damage(folder, may_be_gone);
@@ -179,7 +179,7 @@ pub(super) fn damage_of(
 
 /// Takes the damaged segments of an index that cannot be opened out of its list. Gives what was
 /// wrong; nothing where no file is damaged, or nothing would be left. The writer's lock is held.
-pub(super) fn unlist_damaged(folder: &Path) -> io::Result<Vec<Damage>> {
+pub(super) fn unlist_damaged(folder: &Path) -> io::Result<Vec<SegmentDamage>> {
     let Some(list) = read_list(folder)? else {
         return Ok(Vec::new());
     };
@@ -225,7 +225,7 @@ fn name_of(segment: &serde_json::Value) -> Option<String> {
 }
 
 /// Takes segments out of the list. Their files are removed with the next commit.
-pub(super) fn unlist(folder: &Path, damage: &[Damage]) -> io::Result<()> {
+pub(super) fn unlist(folder: &Path, damage: &[SegmentDamage]) -> io::Result<()> {
     let gone: BTreeSet<&str> = damage.iter().map(|one| one.segment.as_str()).collect();
     let Some(mut list) = read_list(folder)? else {
         return Err(io::ErrorKind::InvalidData.into());

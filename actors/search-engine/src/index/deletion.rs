@@ -17,7 +17,7 @@ use tantivy::{DocId, Score, SegmentReader, Term};
 
 /// The order of deletions and segments since the last commit.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ledger(Arc<Entries>);
+pub(super) struct DeletionOrder(Arc<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -25,7 +25,7 @@ struct Entries {
     written: RwLock<FxHashMap<SegmentId, u64>>,
 }
 
-impl Ledger {
+impl DeletionOrder {
     fn tick(&self) -> u64 {
         self.0.clock.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -60,7 +60,7 @@ impl Ledger {
 struct Deletion {
     key: TermQuery,
     time: u64,
-    ledger: Ledger,
+    ledger: DeletionOrder,
 }
 
 impl Query for Deletion {
@@ -76,7 +76,7 @@ impl Query for Deletion {
 struct DeletionWeight {
     key: Box<dyn Weight>,
     time: u64,
-    ledger: Ledger,
+    ledger: DeletionOrder,
 }
 
 impl Weight for DeletionWeight {

@@ -24,13 +24,13 @@ struct Entry {
     record_end: usize,
     line_end: usize,
     begins_end: usize,
-    lengths: Lengths,
+    lengths: FieldLengths,
     is_removed: bool,
 }
 
 /// Numbers of words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lengths {
+pub(super) struct FieldLengths {
     /// Of the title.
     pub(super) title: u32,
     /// Of all: terms, the length of BM25.
@@ -39,12 +39,12 @@ pub(super) struct Lengths {
 
 /// A document, to be written.
 #[derive(Clone, Copy)]
-pub(super) struct Pending<'d> {
+pub(super) struct PendingDocument<'d> {
     pub(super) key: &'d str,
     pub(super) record: &'d [u8],
     /// The folded title.
     pub(super) title_line: &'d str,
-    pub(super) lengths: Lengths,
+    pub(super) lengths: FieldLengths,
     /// The numbers that its passages begin with, see [`places`](super::places).
     pub(super) begins: &'d [u32],
     /// Whether the document was removed or replaced.
@@ -72,11 +72,11 @@ impl Documents {
     }
 
     /// The document with a number.
-    pub(super) fn get(&self, number: u32) -> Pending<'_> {
+    pub(super) fn get(&self, number: u32) -> PendingDocument<'_> {
         let index = number as usize;
         let entry = &self.entries[index];
         let start = index.checked_sub(1).map(|before| &self.entries[before]);
-        Pending {
+        PendingDocument {
             key: &self.keys[start.map_or(0, |start| start.key_end)..entry.key_end],
             record: &self.records[start.map_or(0, |start| start.record_end)..entry.record_end],
             title_line: &self.lines[start.map_or(0, |start| start.line_end)..entry.line_end],
@@ -87,7 +87,7 @@ impl Documents {
     }
 
     /// All documents.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Pending<'_>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = PendingDocument<'_>> {
         (0..self.len()).map(|number| self.get(number))
     }
 
@@ -120,7 +120,7 @@ impl Documents {
         key: &str,
         record: &[u8],
         title_line: &str,
-        lengths: Lengths,
+        lengths: FieldLengths,
         begins: &[u32],
     ) {
         let number = self.len();
@@ -142,14 +142,14 @@ impl Documents {
 
 #[cfg(test)]
 mod tests {
-    use super::{Documents, Lengths};
+    use super::{Documents, FieldLengths};
 
     #[test]
     fn documents_keep_their_parts_and_are_replaced_by_key() {
         let mut documents = Documents::default();
         for (key, record) in [("a", "1"), ("b", "22"), ("a", "333")] {
             documents.remove(key);
-            let lengths = Lengths { title: 1, all: 2 };
+            let lengths = FieldLengths { title: 1, all: 2 };
             documents.push(
                 key,
                 record.as_bytes(),

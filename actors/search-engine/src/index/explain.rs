@@ -1,17 +1,17 @@
 //! What a score is made of, for `explain`.
 
 use search_core::answer::{Explanation, ScorePart};
-use search_core::query::{Condition, ParsedQuery};
+use search_core::query::{ParsedQuery, QueryCondition};
 use search_core::role::RelevanceFunction;
 use tantivy::{DocSet, TERMINATED, TantivyError};
 
 use super::cursor::{ExactScorer, TermPart};
 use super::error::IndexError;
-use super::lexical::{LexicalMatches, Scoring, Terms};
+use super::lexical::{LexicalMatches, QueryTerms, Scoring};
 use super::passages::{PassageScore, PassageScores};
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::rerank::{Fusion, RankedCandidate};
-use super::scope::Scope;
+use super::scope::SearchScope;
 use super::snapshot::{SegmentView, find_term};
 
 /// What the passages of a document have changed.
@@ -36,17 +36,17 @@ fn paraphrase_part(fusion: &Fusion) -> Option<ScorePart> {
 
 /// Explains the results of one search.
 pub(super) struct Explainer<'e> {
-    scope: &'e Scope<'e>,
+    scope: &'e SearchScope<'e>,
     query: &'e ParsedQuery,
     function: RelevanceFunction,
     outcome: &'e LexicalMatches,
     passages: &'e PassageScores,
-    terms: Terms<'e>,
+    terms: QueryTerms<'e>,
 }
 
 impl<'e> Explainer<'e> {
     pub(super) fn new(
-        scope: &'e Scope<'e>,
+        scope: &'e SearchScope<'e>,
         query: &'e ParsedQuery,
         function: RelevanceFunction,
         outcome: &'e LexicalMatches,
@@ -58,7 +58,7 @@ impl<'e> Explainer<'e> {
             function,
             outcome,
             passages,
-            terms: Terms::load(scope.snapshots, query)?,
+            terms: QueryTerms::load(scope.snapshots, query)?,
         })
     }
 
@@ -95,7 +95,7 @@ impl<'e> Explainer<'e> {
     }
 
     /// The whole points of a title's score say how it matched.
-    fn title(&self, candidate: &Candidate) -> ScorePart {
+    fn title(&self, candidate: &ScoredDocument) -> ScorePart {
         let way = match candidate.score {
             score if score >= 4.0 => "the title is the query",
             score if score >= 3.0 => "the title begins with the query",
@@ -112,14 +112,14 @@ impl<'e> Explainer<'e> {
         }
     }
 
-    fn lexical(&self, candidate: &Candidate) -> Result<Vec<ScorePart>, IndexError> {
-        let Candidate {
+    fn lexical(&self, candidate: &ScoredDocument) -> Result<Vec<ScorePart>, IndexError> {
+        let ScoredDocument {
             source,
             segment,
             document,
             ..
         } = *candidate;
-        let place = Terms::place_of(self.scope.snapshots, source, segment);
+        let place = QueryTerms::place_of(self.scope.snapshots, source, segment);
         let view = &self.scope.snapshots[source as usize].segments()[segment as usize];
         let infos = &self.terms.infos[place];
         let mut exact = ExactScorer::open(view, infos, &self.terms, Scoring::Plain)?;
@@ -136,7 +136,7 @@ impl<'e> Explainer<'e> {
     fn term(
         &self,
         view: &SegmentView,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         part: TermPart,
         length: u32,
     ) -> Result<ScorePart, IndexError> {
@@ -173,7 +173,7 @@ impl<'e> Explainer<'e> {
     fn is_in_title(
         &self,
         view: &SegmentView,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         term: &str,
     ) -> Result<bool, IndexError> {
         let field = self.scope.snapshots[candidate.source as usize]
@@ -191,11 +191,11 @@ impl<'e> Explainer<'e> {
         Ok(postings.doc() != TERMINATED && postings.doc() == candidate.document)
     }
 
-    fn prefixes(&self, place: usize, candidate: &Candidate) -> Vec<ScorePart> {
+    fn prefixes(&self, place: usize, candidate: &ScoredDocument) -> Vec<ScorePart> {
         let scores = self.outcome.prefix_scores.iter().enumerate();
         let holds = |number: usize| {
             let matching = self.outcome.matchings.get(place);
-            let set = matching.and_then(|matching| matching.leaf(&Condition::Prefix(number)));
+            let set = matching.and_then(|matching| matching.leaf(&QueryCondition::Prefix(number)));
             set.is_some_and(|set| set.contains(candidate.document))
         };
         scores

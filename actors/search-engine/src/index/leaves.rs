@@ -4,11 +4,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use search_core::definitions::DefinitionKind;
 use search_core::file_roles::FileRole;
-use search_core::query::{Field, Filter, ParsedQuery};
+use search_core::query::{Field, FieldFilter, ParsedQuery};
 use tantivy::TantivyError;
 
 use super::bitmap::Bitmap;
-use super::conditions::Bounds;
+use super::conditions::MatchBounds;
 use super::definition_terms::{kind_term, kind_word_term};
 use super::error::IndexError;
 use super::schema::KEY;
@@ -20,8 +20,8 @@ pub(super) fn filter_documents(
     view: &SegmentView,
     source: Option<&str>,
     query: &ParsedQuery,
-    filter: &Filter,
-) -> Result<Bounds, IndexError> {
+    filter: &FieldFilter,
+) -> Result<MatchBounds, IndexError> {
     let max_doc = view.reader.max_doc();
     Ok(match filter.field {
         Field::Title => {
@@ -37,29 +37,31 @@ pub(super) fn filter_documents(
                 )?);
             }
             if filter.is_phrase {
-                Bounds::open(all, max_doc)
+                MatchBounds::open(all, max_doc)
             } else {
-                Bounds::exact(all)
+                MatchBounds::exact(all)
             }
         }
         Field::Tag => {
             let tags = view.reader.inverted_index(snapshot.fields().tag)?;
             let info = find_term(&tags, snapshot.fields().tag, &filter.line)?;
-            Bounds::exact(match info {
+            MatchBounds::exact(match info {
                 Some(info) => documents_of(&tags, &info, max_doc)?,
                 None => Bitmap::new(max_doc),
             })
         }
-        Field::Path => Bounds::exact(path_documents(view, &filter.value)?),
-        Field::Kind => Bounds::exact(kind_documents(snapshot, view, query, filter)?),
-        Field::Is => Bounds::exact(documents_for(snapshot, view, filter)?),
-        Field::After | Field::Before => Bounds::exact(dated_documents(snapshot, view, filter)?),
+        Field::Path => MatchBounds::exact(path_documents(view, &filter.value)?),
+        Field::Kind => MatchBounds::exact(kind_documents(snapshot, view, query, filter)?),
+        Field::Is => MatchBounds::exact(documents_for(snapshot, view, filter)?),
+        Field::After | Field::Before => {
+            MatchBounds::exact(dated_documents(snapshot, view, filter)?)
+        }
         Field::Source => {
             let is_it = source.is_some_and(|name| {
                 name.eq_ignore_ascii_case(&filter.value)
                     || search_core::analysis::folded_line(name) == filter.line
             });
-            Bounds::exact(if is_it {
+            MatchBounds::exact(if is_it {
                 Bitmap::full(max_doc)
             } else {
                 Bitmap::new(max_doc)
@@ -73,7 +75,7 @@ pub(super) fn filter_documents(
 fn dated_documents(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
-    filter: &Filter,
+    filter: &FieldFilter,
 ) -> Result<Bitmap, IndexError> {
     let facts = snapshot.facts_of(view)?;
     let mut set = Bitmap::new(facts.len());
@@ -98,7 +100,7 @@ fn dated_documents(
 fn documents_for(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
-    filter: &Filter,
+    filter: &FieldFilter,
 ) -> Result<Bitmap, IndexError> {
     let facts = snapshot.facts_of(view)?;
     let mut set = Bitmap::new(facts.len());
@@ -115,7 +117,7 @@ fn kind_documents(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
     query: &ParsedQuery,
-    filter: &Filter,
+    filter: &FieldFilter,
 ) -> Result<Bitmap, IndexError> {
     let field = snapshot.fields().exact;
     let inverted = view.reader.inverted_index(field)?;

@@ -18,24 +18,24 @@ use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
 use super::pool::Pool;
-use super::scope::Scope;
+use super::scope::SearchScope;
 use conditional::Conditional;
-pub(super) use definers::Definers;
+pub(super) use definers::DefiningDocuments;
 use disjunction::Disjunction;
 pub(super) use holders::IdentifierHolders;
 pub(super) use outcome::LexicalMatches;
 pub(super) use segment_search::NO_WORD;
-pub(super) use terms::{Scoring, Terms};
+pub(super) use terms::{QueryTerms, Scoring};
 
 /// Fills the pool.
 pub(super) fn search(
-    scope: &Scope<'_>,
+    scope: &SearchScope<'_>,
     query: &ParsedQuery,
     scoring: Scoring,
     pool: &mut Pool,
 ) -> Result<LexicalMatches, IndexError> {
     let sources = scope.snapshots;
-    let terms = Terms::load(sources, query)?;
+    let terms = QueryTerms::load(sources, query)?;
     let mut outcome = LexicalMatches {
         certain: vec![0; sources.len()],
         open: vec![0; sources.len()],
@@ -44,7 +44,7 @@ pub(super) fn search(
     };
     if scoring == Scoring::Weighted {
         outcome.holders = IdentifierHolders::find(sources, &terms, scoring)?;
-        outcome.definers = Definers::find(sources, &terms, scoring)?;
+        outcome.definers = DefiningDocuments::find(sources, &terms, scoring)?;
         outcome.named = named::named_documents(scope, &terms, scoring)?;
         outcome.term_weights = terms.weights();
         let literals = 0..query.literals().len();

@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 
 use super::arena::Arena;
-use super::places::{NOWHERE, Numbering};
-use super::postings::Posting;
+use super::places::{NOWHERE, WordNumbering};
+use super::postings::PostingList;
 use super::term_id::TermId;
 use super::vocabulary::Vocabulary;
 
 /// Posting lists of few documents a segment, by term.
-pub(super) type SparsePostings = FxHashMap<TermId, Posting>;
+pub(super) type SparsePostings = FxHashMap<TermId, PostingList>;
 
 /// Terms and posting lists that are still in memory.
 pub(super) struct PendingPostings {
@@ -22,7 +22,7 @@ pub(super) struct PendingPostings {
 pub(super) struct Lists {
     pub(super) arena: Arena,
     /// Posting lists of the text and exact forms, by term number.
-    pub(super) postings: Vec<Posting>,
+    pub(super) postings: Vec<PostingList>,
     /// What BM25F counts on top: headings and tags.
     pub(super) surplus: SparsePostings,
     /// Terms of titles.
@@ -31,13 +31,13 @@ pub(super) struct Lists {
 
 /// What an occurrence of a word counts, and where.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weighted {
+pub(super) struct WeightedOccurrence {
     pub(super) weight: u32,
     /// Its number, see [`places`](super::places).
     pub(super) place: u32,
 }
 
-impl Weighted {
+impl WeightedOccurrence {
     /// What belongs to the document as a whole: its title, its path.
     pub(super) const fn for_document(weight: u32) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl PendingPostings {
         let sparse = lists.surplus.capacity() + lists.title.capacity();
         self.vocabulary.bytes()
             + lists.arena.bytes()
-            + lists.postings.capacity() * size_of::<Posting>()
-            + sparse * (size_of::<Posting>() + 8)
+            + lists.postings.capacity() * size_of::<PostingList>()
+            + sparse * (size_of::<PostingList>() + 8)
     }
 }
 
@@ -74,10 +74,10 @@ impl Lists {
         document: u32,
         ids: &[TermId],
         exact: Option<TermId>,
-        Weighted { weight, place }: Weighted,
+        WeightedOccurrence { weight, place }: WeightedOccurrence,
     ) {
         if self.postings.len() < terms {
-            self.postings.resize(terms, Posting::default());
+            self.postings.resize(terms, PostingList::default());
         }
         for &id in ids {
             self.postings[id as usize].count(document, place, weight, &mut self.arena);
@@ -96,12 +96,12 @@ impl Lists {
         document: u32,
         (ids, exact): (&[TermId], Option<TermId>),
         weight: u32,
-        numbering: &mut Numbering,
+        numbering: &mut WordNumbering,
     ) {
         match ids {
             [whole, parts @ ..] if !parts.is_empty() => {
                 let place = numbering.whole_identifier();
-                let counted = Weighted { weight, place };
+                let counted = WeightedOccurrence { weight, place };
                 self.count(terms, document, &[*whole], exact, counted);
                 for part in parts {
                     let place = numbering.take();
@@ -112,7 +112,7 @@ impl Lists {
             // A word that is too long to be a term stands between others, too.
             _ => {
                 let place = numbering.take();
-                let counted = Weighted { weight, place };
+                let counted = WeightedOccurrence { weight, place };
                 self.count(terms, document, ids, exact, counted);
             }
         }

@@ -5,8 +5,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TantivyError};
 
 use super::error::IndexError;
-use super::lexical::{LexicalMatches, Terms};
-use super::pool::Candidate;
+use super::lexical::{LexicalMatches, QueryTerms};
+use super::pool::ScoredDocument;
 use super::snapshot::IndexSnapshot;
 
 /// A term that is looked for, where a document does not hold it.
@@ -24,7 +24,7 @@ pub(super) fn missing_terms(
     sources: &[IndexSnapshot],
     query: &ParsedQuery,
     outcome: &LexicalMatches,
-    candidates: &[Candidate],
+    candidates: &[ScoredDocument],
 ) -> Result<Vec<Vec<LackedTerm>>, IndexError> {
     let mut lacked = vec![Vec::new(); candidates.len()];
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -34,7 +34,9 @@ pub(super) fn missing_terms(
         let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();
         let (source, segment) = segment(group[0]);
         let view = &sources[source as usize].segments()[segment as usize];
-        let infos = outcome.infos.get(Terms::place_of(sources, source, segment));
+        let infos = outcome
+            .infos
+            .get(QueryTerms::place_of(sources, source, segment));
         let ranking = query.terms().iter().enumerate();
         let ranking = ranking.filter(|(_, term)| term.count > 0);
         for (term, (place, _)) in ranking.enumerate() {

@@ -3,17 +3,18 @@
 use search_core::facets::FacetCounts;
 
 use super::error::IndexError;
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::snapshot::IndexSnapshot;
 
 /// What the candidates have in common. Their order may change.
 pub(super) fn count_facets(
     sources: &[IndexSnapshot],
-    candidates: &mut [Candidate],
+    candidates: &mut [ScoredDocument],
 ) -> Result<FacetCounts, IndexError> {
     candidates.sort_unstable_by_key(|one| (one.source, one.segment));
     let mut counts = FacetCounts::default();
-    let same = |a: &Candidate, b: &Candidate| (a.source, a.segment) == (b.source, b.segment);
+    let same =
+        |a: &ScoredDocument, b: &ScoredDocument| (a.source, a.segment) == (b.source, b.segment);
     for group in candidates.chunk_by(same) {
         let facts = sources[group[0].source as usize].facts(group[0].segment)?;
         facts.count(group.iter().map(|one| one.document), &mut counts);
@@ -25,9 +26,9 @@ pub(super) fn count_facets(
 /// by score. What has no time is last.
 pub(super) fn sort_by_time(
     sources: &[IndexSnapshot],
-    candidates: &[Candidate],
+    candidates: &[ScoredDocument],
     newest_first: bool,
-) -> Result<Vec<Candidate>, IndexError> {
+) -> Result<Vec<ScoredDocument>, IndexError> {
     let mut timed = Vec::with_capacity(candidates.len());
     for one in candidates {
         let facts = sources[one.source as usize].facts(one.segment)?;
@@ -40,7 +41,7 @@ pub(super) fn sort_by_time(
         timed.push((key, *one));
     }
     timed.sort_by(|(at, a), (bt, b)| {
-        let place = |one: &Candidate| (one.source, one.segment, one.document);
+        let place = |one: &ScoredDocument| (one.source, one.segment, one.document);
         let better = || b.score.total_cmp(&a.score);
         at.cmp(bt)
             .then_with(better)

@@ -1,7 +1,7 @@
 //! The documents of a segment that may match a regular expression or an exact text, by the words
 //! they would have to hold. What is left is read and compared by [`verify`](super::verify).
 
-use search_core::query::{Needs, Run};
+use search_core::query::{Needs, WordRun};
 use tantivy::{InvertedIndexReader, TantivyError};
 
 use super::bitmap::Bitmap;
@@ -74,7 +74,7 @@ fn cost(needs: &Needs) -> (u8, std::cmp::Reverse<usize>) {
 fn holders(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
-    run: &Run,
+    run: &WordRun,
 ) -> Result<Option<Bitmap>, IndexError> {
     let fields = snapshot.fields();
     let exact = view.reader.inverted_index(fields.exact)?;

@@ -14,9 +14,9 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TantivyError};
 
 use super::error::IndexError;
-use super::lexical::{LexicalMatches, Terms};
+use super::lexical::{LexicalMatches, QueryTerms};
 use super::places::{is_everywhere, passage_of};
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::schema::BEGIN_TERM;
 use super::snapshot::{IndexSnapshot, SegmentView, find_term};
 use super::term_matches::best_of;
@@ -49,7 +49,7 @@ pub(super) struct PassageScore {
 
 impl PassageScores {
     /// What the passages of a document say, if they were looked at.
-    pub(super) fn get(&self, candidate: &Candidate) -> Option<PassageScore> {
+    pub(super) fn get(&self, candidate: &ScoredDocument) -> Option<PassageScore> {
         self.0.get(&candidate.location()).copied()
     }
 
@@ -58,7 +58,7 @@ impl PassageScores {
         sources: &[IndexSnapshot],
         query: &ParsedQuery,
         outcome: &LexicalMatches,
-        candidates: &mut [Candidate],
+        candidates: &mut [ScoredDocument],
     ) -> Result<Self, IndexError> {
         let mut changed = Self::default();
         let words = query.words().iter();
@@ -110,7 +110,7 @@ fn passages(
     documents: &[DocId],
 ) -> Result<Vec<Vec<f32>>, IndexError> {
     let mut scores: Vec<Vec<f32>> = vec![Vec::new(); documents.len()];
-    let infos = &outcome.infos[Terms::place_of(sources, source, segment)];
+    let infos = &outcome.infos[QueryTerms::place_of(sources, source, segment)];
     let view = &sources[source as usize].segments()[segment as usize];
     let begins = passage_starts(&sources[source as usize], view, documents)?;
     let mut places = Vec::new();

@@ -13,7 +13,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED, TantivyError};
 
 use super::bitmap::Bitmap;
-use super::conditions::Bounds;
+use super::conditions::MatchBounds;
 use super::error::IndexError;
 use super::places::{NOWHERE, is_everywhere, is_unplaced, without_gaps};
 use super::snapshot::{IndexSnapshot, SegmentView};
@@ -24,17 +24,17 @@ pub(super) fn documents_with_phrase(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
     terms: Vec<(&str, Option<&TermInfo>)>,
-) -> Result<Bounds, IndexError> {
+) -> Result<MatchBounds, IndexError> {
     let max_doc = view.reader.max_doc();
     let mut words = Vec::with_capacity(terms.len());
     for (place, (term, info)) in (0..).zip(terms) {
         let Some(info) = info else {
-            return Ok(Bounds::exact(Bitmap::new(max_doc)));
+            return Ok(MatchBounds::exact(Bitmap::new(max_doc)));
         };
         words.push((place, info, is_everywhere(term)));
     }
     if words.is_empty() {
-        return Ok(Bounds::exact(Bitmap::new(max_doc)));
+        return Ok(MatchBounds::exact(Bitmap::new(max_doc)));
     }
     let placed = snapshot.placed(view)?;
     words.sort_by_key(|(_, info, _)| info.doc_freq);
@@ -79,11 +79,11 @@ pub(super) fn documents_with_phrase(
     let mut lower = Bitmap::new(max_doc);
     lower.insert_all(&known);
     if undecided.is_empty() {
-        return Ok(Bounds::exact(lower));
+        return Ok(MatchBounds::exact(lower));
     }
     let mut upper = lower.clone();
     upper.insert_all(&undecided);
-    Ok(Bounds {
+    Ok(MatchBounds {
         upper,
         lower: Some(lower),
     })

@@ -10,7 +10,7 @@ use search_core::document::ContentKind;
 use search_core::query::ParsedQuery;
 
 use super::record::DocumentRecord;
-use super::scope::Scope;
+use super::scope::SearchScope;
 
 // All in units of the best lexical score.
 
@@ -70,7 +70,7 @@ pub(super) struct Placer {
 }
 
 impl Placer {
-    pub(super) fn new(scope: &Scope<'_>, query: &ParsedQuery, is_one_word: bool) -> Self {
+    pub(super) fn new(scope: &SearchScope<'_>, query: &ParsedQuery, is_one_word: bool) -> Self {
         Self {
             namesakes: scope.names.iter().map(|name| namesake(name)).collect(),
             asked: query.words().iter().map(|one| one.folded.clone()).collect(),
@@ -167,7 +167,7 @@ mod tests {
     use search_core::document::ContentKind;
     use search_core::query::{SearchRequest, parse};
 
-    use super::{DocumentRecord, Placer, Scope, neighbour_scores, size_score};
+    use super::{DocumentRecord, Placer, SearchScope, neighbour_scores, size_score};
 
     fn code(key: &str) -> DocumentRecord {
         DocumentRecord {
@@ -196,7 +196,7 @@ mod tests {
             ("cut pages", "v1/b.c", -0.05),
             ("cut pages", "a.part.c", -0.1),
         ] {
-            let scope = Scope {
+            let scope = SearchScope {
                 snapshots: &[],
                 names: &["book"],
                 texts: None,

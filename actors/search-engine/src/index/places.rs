@@ -22,13 +22,13 @@ pub(super) const NOWHERE: u32 = 0;
 
 /// The numbers of the words of one document: first of its text, then of its title.
 #[derive(Debug)]
-pub(super) struct Numbering {
+pub(super) struct WordNumbering {
     next: u32,
     /// The first number of the passage.
     begin: u32,
 }
 
-impl Numbering {
+impl WordNumbering {
     /// Begins with the first word of the text.
     pub(super) const fn new() -> Self {
         Self { next: 1, begin: 1 }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn i16_neighbours_have_neighbouring_numbers_and_no_word_one_of_the_grid() {
-        let mut numbering = Numbering::new();
+        let mut numbering = WordNumbering::new();
         let places: Vec<u32> = (0..300).map(|_| numbering.take()).collect();
         assert!(places.iter().all(|&place| !is_unplaced(place)));
         let numbers = places.iter().map(|&place| without_gaps(place));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn i16_identifiers_as_a_whole_are_in_their_passage() {
-        let (mut numbering, mut begins) = (Numbering::new(), Vec::new());
+        let (mut numbering, mut begins) = (WordNumbering::new(), Vec::new());
         let mut wholes = Vec::new();
         for passage in 1..=5 {
             for _ in 0..GRID + 7 {

@@ -15,14 +15,14 @@ const MAX_ROOM: usize = 1 << 15;
 
 /// A document with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct ScoredDocument {
     pub(super) score: f32,
     pub(super) source: u32,
     pub(super) segment: u32,
     pub(super) document: u32,
 }
 
-impl Candidate {
+impl ScoredDocument {
     /// Where the document lies; inside a segment this is the order of keys.
     pub(super) fn location(&self) -> (u32, u32, u32) {
         (self.source, self.segment, self.document)
@@ -32,7 +32,7 @@ impl Candidate {
 /// Keeps the best `wanted` candidates and all that tie with the last of them.
 pub(super) struct Pool {
     wanted: usize,
-    candidates: Vec<Candidate>,
+    candidates: Vec<ScoredDocument>,
     /// Candidates below this are out. Starts below every score.
     threshold: f32,
     /// Number of candidates at which the worst are thrown out.
@@ -62,7 +62,7 @@ impl Pool {
 
     /// Takes a candidate; returns the new threshold.
     #[inline]
-    pub(super) fn push(&mut self, candidate: Candidate) -> f32 {
+    pub(super) fn push(&mut self, candidate: ScoredDocument) -> f32 {
         if candidate.score > self.threshold {
             self.candidates.push(candidate);
             if self.candidates.len() >= self.full_at {
@@ -94,7 +94,7 @@ impl Pool {
     }
 
     /// The best candidates and those that may tie with them, in any order.
-    pub(super) fn best_mut(&mut self) -> &mut [Candidate] {
+    pub(super) fn best_mut(&mut self) -> &mut [ScoredDocument] {
         self.compact();
         &mut self.candidates
     }
@@ -104,8 +104,8 @@ impl Pool {
         mut self,
         skip: usize,
         limit: usize,
-        key: impl Fn(&Candidate) -> Result<String, IndexError>,
-    ) -> Result<Vec<Candidate>, IndexError> {
+        key: impl Fn(&ScoredDocument) -> Result<String, IndexError>,
+    ) -> Result<Vec<ScoredDocument>, IndexError> {
         self.compact();
         let mut candidates = self.candidates;
         drop_needless_ties(&mut candidates, skip + limit);
@@ -136,14 +136,14 @@ impl Pool {
 
 /// Leaves the `wanted` best and those that tie with the last of them, of each segment no more than
 /// are wanted: documents lie there in the order of their keys, so the first of them come first.
-fn drop_needless_ties(candidates: &mut Vec<Candidate>, wanted: usize) {
+fn drop_needless_ties(candidates: &mut Vec<ScoredDocument>, wanted: usize) {
     if wanted == 0 || candidates.len() <= wanted {
         return;
     }
-    let by_score = |a: &Candidate, b: &Candidate| b.score.total_cmp(&a.score);
+    let by_score = |a: &ScoredDocument, b: &ScoredDocument| b.score.total_cmp(&a.score);
     let (_, last, _) = candidates.select_nth_unstable_by(wanted - 1, by_score);
     let last = last.score;
-    let mut ties: FxHashMap<(u32, u32), Vec<Candidate>> = FxHashMap::default();
+    let mut ties: FxHashMap<(u32, u32), Vec<ScoredDocument>> = FxHashMap::default();
     candidates.retain(|one| {
         if one.score == last {
             let segment = ties.entry((one.source, one.segment)).or_default();
@@ -164,9 +164,9 @@ fn drop_needless_ties(candidates: &mut Vec<Candidate>, wanted: usize) {
 /// place, so keys are looked up only where a source's candidates lie in several segments, and of
 /// these only of the next in each: the segments are merged.
 fn order_ties(
-    group: &mut [Candidate],
+    group: &mut [ScoredDocument],
     mut wanted: usize,
-    key: &impl Fn(&Candidate) -> Result<String, IndexError>,
+    key: &impl Fn(&ScoredDocument) -> Result<String, IndexError>,
 ) -> Result<(), IndexError> {
     for group in group.chunk_by_mut(|a, b| a.source == b.source) {
         if wanted == 0 {
@@ -182,12 +182,12 @@ fn order_ties(
 
 /// Puts the `wanted` candidates with the lowest keys first; the rest follows in any order.
 fn merge_segments(
-    group: &mut [Candidate],
+    group: &mut [ScoredDocument],
     wanted: usize,
-    key: &impl Fn(&Candidate) -> Result<String, IndexError>,
+    key: &impl Fn(&ScoredDocument) -> Result<String, IndexError>,
 ) -> Result<(), IndexError> {
     let all = group.to_vec();
-    let segments: Vec<&[Candidate]> = all.chunk_by(|a, b| a.segment == b.segment).collect();
+    let segments: Vec<&[ScoredDocument]> = all.chunk_by(|a, b| a.segment == b.segment).collect();
     let mut next = BinaryHeap::with_capacity(segments.len());
     for (number, segment) in segments.iter().enumerate() {
         next.push(Reverse((key(&segment[0])?, number, 0_usize)));
@@ -216,14 +216,14 @@ mod tests {
 
     use std::cell::Cell;
 
-    use super::{Candidate, Pool};
+    use super::{Pool, ScoredDocument};
 
     #[test]
     fn i16_of_many_ties_only_the_keys_of_the_page_are_read() {
         let mut pool = Pool::new(30);
         for document in 0..100_000 {
             for segment in 0..4 {
-                pool.push(Candidate {
+                pool.push(ScoredDocument {
                     score: 1.0,
                     source: 0,
                     segment,
@@ -232,7 +232,7 @@ mod tests {
             }
         }
         let reads = Cell::new(0);
-        let key = |candidate: &Candidate| {
+        let key = |candidate: &ScoredDocument| {
             reads.set(reads.get() + 1);
             Ok(format!(
                 "{:06}/{}",
@@ -257,10 +257,10 @@ mod tests {
             skip in 0_usize..20,
             limit in 1_usize..20,
         ) {
-            let candidates: Vec<Candidate> = scores
+            let candidates: Vec<ScoredDocument> = scores
                 .iter()
                 .enumerate()
-                .map(|(at, &(score, source, segment))| Candidate {
+                .map(|(at, &(score, source, segment))| ScoredDocument {
                     score: f32::from(score),
                     source,
                     segment,
@@ -268,7 +268,7 @@ mod tests {
                 })
                 .collect();
             // Keys run against the order of segments.
-            let key = |candidate: &Candidate| format!("{:03}", candidate.document * 7 % 211);
+            let key = |candidate: &ScoredDocument| format!("{:03}", candidate.document * 7 % 211);
             let mut pool = Pool::new(skip + limit);
             for candidate in &candidates {
                 pool.push(*candidate);

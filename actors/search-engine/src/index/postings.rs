@@ -6,7 +6,7 @@ use super::arena::{Arena, ByteList, take_number};
 /// one comes, because its frequency is still counted; terms that stand once in one document take no
 /// arena memory.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Posting {
+pub(super) struct PostingList {
     /// The last document, counted from 1; 0 when there is none.
     last: u32,
     /// The last place in it, see [`places`](super::places).
@@ -37,7 +37,7 @@ const fn has_place(step: u32) -> bool {
     step & (NEW | PLACE) == NEW | PLACE
 }
 
-impl Posting {
+impl PostingList {
     /// Counts `weight` occurrences at a place of `document` (from 0), which is not before the last
     /// one. Nearly all places come in their order.
     #[inline]
@@ -207,7 +207,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{DecodedPostings, Posting};
+    use super::{DecodedPostings, PostingList};
     use crate::index::arena::Arena;
 
     proptest! {
@@ -222,7 +222,7 @@ mod tests {
                 counts.sort_by_key(|count| count.0);
             }
             let mut arena = Arena::default();
-            let mut posting = Posting::default();
+            let mut posting = PostingList::default();
             let mut expected: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for (document, place, weight) in counts {
                 posting.count(document, place, weight, &mut arena);
@@ -233,7 +233,7 @@ mod tests {
             let (mut bytes, mut read) = (Vec::new(), DecodedPostings::default());
             posting.encode(&arena, &mut bytes);
             // Runs are decoded one behind the other.
-            let mut other = Posting::default();
+            let mut other = PostingList::default();
             other.count(5_000, 7, 2, &mut arena);
             read.decode(&bytes);
             other.encode(&arena, &mut bytes);

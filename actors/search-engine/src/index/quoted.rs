@@ -6,7 +6,7 @@ use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
 use super::phrases::documents_among;
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::snapshot::{IndexSnapshot, find_term};
 
 /// Sentences have at least so many words that are looked for.
@@ -92,7 +92,7 @@ impl<'q> QuotedSentence<'q> {
     pub(super) fn fractions(
         &self,
         sources: &[IndexSnapshot],
-        candidates: &[Candidate],
+        candidates: &[ScoredDocument],
     ) -> Result<Vec<f32>, IndexError> {
         let mut shares = vec![0.0; candidates.len()];
         let mut ordered: Vec<usize> = (0..candidates.len()).collect();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::error::IndexError;
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::record::DocumentRecord;
 use super::snapshot::IndexSnapshot;
 
@@ -27,7 +27,10 @@ impl<'s> RecordReader<'s> {
     }
 
     /// The record of a document.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<Rc<DocumentRecord>, IndexError> {
+    pub(super) fn record(
+        &self,
+        candidate: &ScoredDocument,
+    ) -> Result<Rc<DocumentRecord>, IndexError> {
         let place = candidate.location();
         if let Some(known) = self.known.borrow().get(&place) {
             return Ok(Rc::clone(known));
@@ -42,9 +45,9 @@ impl<'s> RecordReader<'s> {
     /// read one behind the other.
     pub(super) fn records(
         &self,
-        candidates: &[Candidate],
+        candidates: &[ScoredDocument],
     ) -> Result<Vec<Rc<DocumentRecord>>, IndexError> {
-        let mut ordered: Vec<&Candidate> = candidates.iter().collect();
+        let mut ordered: Vec<&ScoredDocument> = candidates.iter().collect();
         ordered.sort_unstable_by_key(|one| one.location());
         for one in ordered {
             self.record(one)?;
@@ -59,7 +62,7 @@ mod tests {
 
     use search_core::document::ExtractedDocument;
 
-    use super::{Candidate, IndexSnapshot, RecordReader};
+    use super::{IndexSnapshot, RecordReader, ScoredDocument};
 
     #[test]
     fn i16_a_search_reads_each_record_once() {
@@ -70,7 +73,7 @@ mod tests {
         });
         let snapshots = [IndexSnapshot::in_memory(&documents).expect("an index")];
         let reader = RecordReader::new(&snapshots);
-        let candidate = |document| Candidate {
+        let candidate = |document| ScoredDocument {
             score: 1.0,
             source: 0,
             segment: 0,

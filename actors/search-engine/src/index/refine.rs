@@ -32,15 +32,15 @@ use super::error::IndexError;
 use super::lexical::LexicalMatches;
 use super::passages::PassageScores;
 use super::placement::{Placer, neighbour_scores, size_score};
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::quoted::QuotedSentence;
 use super::record::DocumentRecord;
 use super::records::RecordReader;
 use super::refinement::Refinement;
 use super::rerank::{RankedCandidate, length};
-use super::scope::Scope;
+use super::scope::SearchScope;
 use super::snapshot::IndexSnapshot;
-use super::spellings::{Spelling, WantedSpellings};
+use super::spellings::{QuerySpellings, Spelling};
 use super::term_matches::{DefinedMatch, TermMatches};
 
 /// Results of a lexical search that are looked at; of a fused one all.
@@ -75,7 +75,7 @@ pub(super) struct Refiner<'r> {
 
 impl<'r> Refiner<'r> {
     pub(super) fn new(
-        scope: &Scope<'r>,
+        scope: &SearchScope<'r>,
         query: &'r ParsedQuery,
         outcome: &'r LexicalMatches,
         passages: &'r PassageScores,
@@ -118,7 +118,7 @@ impl<'r> Refiner<'r> {
         let depth = if fused > 0 { fused } else { REFINE_DEPTH };
         let rest = ranked.split_off(depth.min(ranked.len()));
         let scale = Scale::from_ranked(&ranked);
-        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
+        let candidates: Vec<ScoredDocument> = ranked.iter().map(|one| one.candidate).collect();
         let records = reader.records(&candidates)?;
         self.has_code = vec![false; self.sources.len()];
         self.has_pages = self.has_code.clone();
@@ -179,7 +179,7 @@ impl<'r> Refiner<'r> {
         if ranked.iter().zip(records).any(names_file) {
             return Ok(());
         }
-        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
+        let candidates: Vec<ScoredDocument> = ranked.iter().map(|one| one.candidate).collect();
         let shares = sentence.fractions(self.sources, &candidates)?;
         let mut found = ranked.iter().zip(&shares);
         if !found.any(|(one, share)| *share > 0.0 && is_text(one)) {
@@ -346,7 +346,7 @@ impl<'r> Refiner<'r> {
         ranked: &[RankedCandidate],
         records: &[Rc<DocumentRecord>],
     ) -> Vec<Spelling> {
-        let wanted = WantedSpellings::from_query(self.query);
+        let wanted = QuerySpellings::from_query(self.query);
         let spelling = |(one, record): (&RankedCandidate, &Rc<DocumentRecord>)| {
             let defined = self.outcome.definers.weight(&one.candidate);
             (defined > 0.0).then(|| wanted.spelling(&record.defined))
@@ -375,7 +375,7 @@ impl<'r> Refiner<'r> {
     }
 
     /// Whether a document defines what is asked for.
-    fn defines(&self, candidate: &Candidate) -> bool {
+    fn defines(&self, candidate: &ScoredDocument) -> bool {
         self.outcome.definers.weight(candidate) >= DECIDING
     }
 

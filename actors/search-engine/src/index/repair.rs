@@ -12,7 +12,10 @@ impl SourceIndex {
     ///
     /// # Errors
     /// The machine does not let the files be read, which says nothing about them.
-    pub fn damage(&self, goes_on: impl Fn() -> bool) -> Result<Vec<damage::Damage>, IndexError> {
+    pub fn damage(
+        &self,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<Vec<damage::SegmentDamage>, IndexError> {
         let metas = self.index.searchable_segment_metas()?;
         let suspects = metas.iter().map(|meta| damage::CheckedSegment {
             name: meta.id().uuid_string(),
@@ -27,7 +30,10 @@ impl SourceIndex {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn without(self, damage: &[damage::Damage]) -> Result<(Self, OpenOutcome), IndexError> {
+    pub fn without(
+        self,
+        damage: &[damage::SegmentDamage],
+    ) -> Result<(Self, OpenOutcome), IndexError> {
         let (path, options) = (self.path.clone(), self.options);
         // Its writer holds the lock.
         drop(self);

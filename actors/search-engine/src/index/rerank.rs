@@ -9,7 +9,7 @@ use search_core::query::ParsedQuery;
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
 use super::missing_terms::{LackedTerm, missing_terms};
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::records::RecordReader;
 use super::refinement::Refinement;
 use super::snapshot::IndexSnapshot;
@@ -109,7 +109,7 @@ pub trait Reranker: Send + Sync {
 /// A ranked document, and how it came to its place.
 #[derive(Debug, Clone)]
 pub(super) struct RankedCandidate {
-    pub(super) candidate: Candidate,
+    pub(super) candidate: ScoredDocument,
     pub(super) fusion: Option<Fusion>,
     /// What the last look added to the score.
     pub(super) refinement: Refinement,
@@ -152,7 +152,7 @@ impl Fusion {
 }
 
 /// Candidates in lexical order, as they stand.
-pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<RankedCandidate> {
+pub(super) fn unchanged(candidates: Vec<ScoredDocument>) -> Vec<RankedCandidate> {
     let placed = candidates.into_iter().map(|candidate| RankedCandidate {
         candidate,
         fusion: None,
@@ -168,8 +168,8 @@ pub(super) fn reranked(
     records: &RecordReader<'_>,
     (query, outcome): (&ParsedQuery, &LexicalMatches),
     reranker: &dyn Reranker,
-    mut candidates: Vec<Candidate>,
-    is_counted: &dyn Fn(&Candidate) -> bool,
+    mut candidates: Vec<ScoredDocument>,
+    is_counted: &dyn Fn(&ScoredDocument) -> bool,
 ) -> Result<(Vec<RankedCandidate>, Vec<u64>), IndexError> {
     let sources = records.snapshots;
     let mut added = vec![0; sources.len()];
@@ -193,7 +193,7 @@ pub(super) fn reranked(
         candidates.extend(rest);
         return Ok((unchanged(candidates), added));
     };
-    let mut known: FxHashMap<(usize, String), Candidate> = FxHashMap::default();
+    let mut known: FxHashMap<(usize, String), ScoredDocument> = FxHashMap::default();
     for (result, candidate) in results.into_iter().zip(&candidates) {
         known.insert((result.source, result.key), *candidate);
     }
@@ -212,7 +212,7 @@ pub(super) fn reranked(
             added[new.source] += 1;
         }
         placed.push(RankedCandidate {
-            candidate: Candidate {
+            candidate: ScoredDocument {
                 score: new.score,
                 ..candidate
             },
@@ -235,7 +235,10 @@ pub(super) fn reranked(
 }
 
 /// The terms of a document, about.
-pub(super) fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result<u32, IndexError> {
+pub(super) fn length(
+    sources: &[IndexSnapshot],
+    candidate: &ScoredDocument,
+) -> Result<u32, IndexError> {
     let source = &sources[candidate.source as usize];
     let reader = &source.segments()[candidate.segment as usize].reader;
     let norms = reader.get_fieldnorms_reader(source.fields().text)?;
@@ -261,12 +264,12 @@ fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
 fn found_more(
     sources: &[IndexSnapshot],
     new: &RerankedDocument,
-) -> Result<Option<Candidate>, IndexError> {
+) -> Result<Option<ScoredDocument>, IndexError> {
     let Some(snapshot) = sources.get(new.source) else {
         return Ok(None);
     };
     let place = snapshot.locate(&new.key)?;
-    Ok(place.map(|(segment, document)| Candidate {
+    Ok(place.map(|(segment, document)| ScoredDocument {
         score: new.score,
         source: new.source as u32,
         segment,

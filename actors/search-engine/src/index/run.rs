@@ -1,15 +1,15 @@
 //! Sorted runs: posting lists of a part of a segment's documents, in a file or in memory.
 //!
 //! A run has four sections, one a field. A section is a list of terms in the order of their bytes,
-//! each with its posting list in the coding of [`Posting`](super::postings::Posting); a term of
-//! length 255 ends it.
+//! each with its posting list in the coding of [`PostingList`](super::postings::PostingList); a
+//! term of length 255 ends it.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use super::memory_segment::{PendingPostings, SparsePostings};
-use super::postings::{DecodedPostings, Posting};
+use super::postings::{DecodedPostings, PostingList};
 use super::term_id::{Namespace, TermId};
 use super::vocabulary::Vocabulary;
 
@@ -70,7 +70,7 @@ pub(super) fn write(gathered: &PendingPostings, path: PathBuf) -> io::Result<Run
 }
 
 /// Posting lists in the order of their terms, one section at a time.
-pub(super) trait Run {
+pub(super) trait PostingRun {
     /// Goes to the first term of the next section.
     fn next_section(&mut self) -> io::Result<()>;
     /// The term, `None` behind the last one of the section.
@@ -109,7 +109,7 @@ impl FileRun {
     }
 }
 
-impl Run for FileRun {
+impl PostingRun for FileRun {
     fn next_section(&mut self) -> io::Result<()> {
         self.read_term()
     }
@@ -151,7 +151,7 @@ impl<'g> MemoryRun<'g> {
     }
 }
 
-impl Run for MemoryRun<'_> {
+impl PostingRun for MemoryRun<'_> {
     fn next_section(&mut self) -> io::Result<()> {
         if let Some(&section) = self.sections.next() {
             self.section = section;
@@ -180,7 +180,7 @@ impl Run for MemoryRun<'_> {
 /// A term with the start of its text, by which most comparisons end.
 type SortedTerm = (u128, TermId);
 
-fn posting(gathered: &PendingPostings, section: Section, id: TermId) -> Posting {
+fn posting(gathered: &PendingPostings, section: Section, id: TermId) -> PostingList {
     match section {
         Section::Text | Section::Exact => gathered.lists.postings[id as usize],
         Section::Surplus => gathered.lists.surplus[&id],
@@ -231,13 +231,13 @@ fn prefix(term: &[u8]) -> u128 {
 mod tests {
     use search_core::document::ExtractedDocument;
 
-    use super::{DecodedPostings, FileRun, MemoryRun, Run, SECTIONS};
+    use super::{DecodedPostings, FileRun, MemoryRun, PostingRun, SECTIONS};
     use crate::index::builder::SegmentBuilder;
     use crate::index::record::FileState;
 
     type Lists = Vec<(Vec<u8>, DecodedPostings)>;
 
-    fn read(run: &mut dyn Run) -> Vec<Lists> {
+    fn read(run: &mut dyn PostingRun) -> Vec<Lists> {
         let mut sections = Vec::new();
         for _ in SECTIONS {
             run.next_section().expect("the run reads");

@@ -16,7 +16,7 @@ pub(super) const BEGIN_TERM: &str = "begin";
 
 /// Handles of the fields.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields {
+pub(super) struct SchemaFields {
     /// Identity of the document: one term, and a column that sorts the segment.
     pub(super) key: Field,
     /// What a result shows and what the next scan compares; the only stored field.
@@ -48,9 +48,9 @@ pub(super) struct Fields {
 }
 
 /// Builds the schema.
-pub(super) fn schema() -> (Schema, Fields) {
+pub(super) fn schema() -> (Schema, SchemaFields) {
     let mut builder = Schema::builder();
-    let fields = Fields {
+    let fields = SchemaFields {
         key: builder.add_text_field(KEY, documents_only().set_fast("raw")),
         record: builder.add_bytes_field("record", STORED),
         text: builder.add_text_field("text", with_places(true)),

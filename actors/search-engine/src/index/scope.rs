@@ -6,7 +6,7 @@ use super::verify::TextSource;
 
 /// What is searched.
 #[derive(Clone, Copy)]
-pub struct Scope<'s> {
+pub struct SearchScope<'s> {
     /// The sources.
     pub snapshots: &'s [IndexSnapshot],
     /// Their display names, for `source:`; empty where they have none.
@@ -17,7 +17,7 @@ pub struct Scope<'s> {
     pub reranker: Option<&'s dyn Reranker>,
 }
 
-impl Scope<'_> {
+impl SearchScope<'_> {
     pub(super) fn name(&self, source: u32) -> Option<&str> {
         self.names.get(source as usize).copied()
     }

@@ -5,20 +5,20 @@ use std::rc::Rc;
 use search_core::answer::{Explanation, SortOrder};
 use search_core::facets::Facets;
 use search_core::file_roles::FileRole;
-use search_core::query::{Condition, MatchState, ParsedQuery};
+use search_core::query::{MatchState, ParsedQuery, QueryCondition};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
-use super::lexical::{self, LexicalMatches, NO_WORD, Scoring, Terms};
+use super::lexical::{self, LexicalMatches, NO_WORD, QueryTerms, Scoring};
 use super::narrowing;
 use super::passages::PassageScores;
-use super::pool::{Candidate, Pool};
+use super::pool::{Pool, ScoredDocument};
 use super::record::DocumentRecord;
 use super::records::RecordReader;
 use super::refine::{REFINE_DEPTH, Refiner};
 use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged};
-use super::scope::Scope;
+use super::scope::SearchScope;
 use super::snapshot::IndexSnapshot;
 use super::title;
 use super::verify::{MAX_VERIFIED, Verifier};
@@ -31,7 +31,7 @@ pub const MAX_SKIP: usize = 10_000;
 
 /// Which of the results are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     /// Results to pass over.
     pub skip: usize,
     /// Results to give.
@@ -48,7 +48,7 @@ pub struct Page {
 
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct SearchHit {
     /// Which of the snapshots the document is from.
     pub source: usize,
     /// Relevance, higher is better; comparable within one answer.
@@ -73,7 +73,7 @@ pub struct Hits {
     /// The same by source, in the order of the snapshots.
     pub totals: Vec<u64>,
     /// The results asked for, best first; equal scores are in the order of source and key.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// Words looked for that no source holds, as indices of the query's words.
     pub missing: Vec<usize>,
     /// Documents that hold the words of a said but were not read for it: too many hold them.
@@ -102,16 +102,16 @@ pub fn search_across(
     skip: usize,
     limit: usize,
 ) -> Result<Hits, IndexError> {
-    let scope = Scope {
+    let scope = SearchScope {
         snapshots: sources,
         names: &[],
         texts: None,
         reranker: None,
     };
-    let page = Page {
+    let page = PageRequest {
         skip,
         limit,
-        ..Page::default()
+        ..PageRequest::default()
     };
     search_in(&scope, query, function, page)
 }
@@ -121,10 +121,10 @@ pub fn search_across(
 /// # Errors
 /// An index cannot be read.
 pub fn search_in(
-    scope: &Scope<'_>,
+    scope: &SearchScope<'_>,
     query: &ParsedQuery,
     function: RelevanceFunction,
-    page: Page,
+    page: PageRequest,
 ) -> Result<Hits, IndexError> {
     let sources = scope.snapshots;
     if query.is_empty() || sources.is_empty() {
@@ -133,7 +133,7 @@ pub fn search_in(
             ..Hits::default()
         });
     }
-    let page = Page {
+    let page = PageRequest {
         skip: page.skip.min(MAX_SKIP),
         limit: page.limit.min(MAX_LIMIT),
         ..page
@@ -216,8 +216,8 @@ fn reads_texts(query: &ParsedQuery) -> bool {
     let condition = query.condition();
     condition.is_some_and(|condition| {
         condition.any(&|leaf| match leaf {
-            Condition::Phrase(_) | Condition::Pattern(_) => true,
-            Condition::Filter(filter) => query.filters()[*filter].is_phrase,
+            QueryCondition::Phrase(_) | QueryCondition::Pattern(_) => true,
+            QueryCondition::Filter(filter) => query.filters()[*filter].is_phrase,
             _ => false,
         })
     })
@@ -225,7 +225,7 @@ fn reads_texts(query: &ParsedQuery) -> bool {
 
 /// What is left of candidates whose texts decide.
 struct VerifiedCandidates {
-    kept: Vec<Candidate>,
+    kept: Vec<ScoredDocument>,
     /// Texts that were looked through.
     read: u64,
     was_late: bool,
@@ -233,10 +233,10 @@ struct VerifiedCandidates {
 
 /// A search whose candidates are ranked.
 struct RankedSearch<'s> {
-    scope: &'s Scope<'s>,
+    scope: &'s SearchScope<'s>,
     query: &'s ParsedQuery,
     function: RelevanceFunction,
-    page: Page,
+    page: PageRequest,
     outcome: LexicalMatches,
     passages: PassageScores,
     records: RecordReader<'s>,
@@ -255,8 +255,8 @@ impl RankedSearch<'_> {
         &self,
         mut pool: Pool,
         wanted: usize,
-        key: impl Fn(&Candidate) -> Result<String, IndexError>,
-    ) -> Result<Vec<Candidate>, IndexError> {
+        key: impl Fn(&ScoredDocument) -> Result<String, IndexError>,
+    ) -> Result<Vec<ScoredDocument>, IndexError> {
         if self.is_ranked() {
             pool.narrow(wanted);
             return pool.into_ranked(0, wanted, key);
@@ -269,9 +269,9 @@ impl RankedSearch<'_> {
     }
 
     fn hits(&mut self, mut pool: Pool, wanted: usize) -> Result<Hits, IndexError> {
-        let Page { skip, limit, .. } = self.page;
+        let PageRequest { skip, limit, .. } = self.page;
         let open: u64 = self.outcome.open.iter().sum();
-        let key = |candidate: &Candidate| {
+        let key = |candidate: &ScoredDocument| {
             self.scope.snapshots[candidate.source as usize]
                 .key(candidate.segment, candidate.document)
         };
@@ -322,7 +322,7 @@ impl RankedSearch<'_> {
     }
 
     /// Scores the best candidates by their passages, where they are ranked by their words.
-    fn score_passages(&mut self, candidates: &mut [Candidate]) -> Result<(), IndexError> {
+    fn score_passages(&mut self, candidates: &mut [ScoredDocument]) -> Result<(), IndexError> {
         if !self.refines {
             return Ok(());
         }
@@ -350,20 +350,24 @@ impl RankedSearch<'_> {
     }
 
     /// The record of one of very many candidates, which is not kept.
-    fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
+    fn record(&self, candidate: &ScoredDocument) -> Result<DocumentRecord, IndexError> {
         self.scope.snapshots[candidate.source as usize]
             .record(candidate.segment, candidate.document)
     }
 
     /// The candidates in the order of the reranker, if there is one. Adds what it found to the
     /// totals.
-    fn rerank(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RankedCandidate>, IndexError> {
+    fn rerank(
+        &mut self,
+        candidates: Vec<ScoredDocument>,
+    ) -> Result<Vec<RankedCandidate>, IndexError> {
         let Some(reranker) = self.reranker else {
             return Ok(unchanged(candidates));
         };
         let outcome = &self.outcome;
-        let is_counted = |candidate: &Candidate| {
-            let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
+        let is_counted = |candidate: &ScoredDocument| {
+            let place =
+                QueryTerms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
             let found = outcome.found.get(place);
             found.is_some_and(|found| found.contains(candidate.document))
         };
@@ -391,9 +395,9 @@ impl RankedSearch<'_> {
         names
     }
 
-    fn hit(&self, placed: &RankedCandidate) -> Result<Hit, IndexError> {
+    fn hit(&self, placed: &RankedCandidate) -> Result<SearchHit, IndexError> {
         let fusion = placed.fusion.as_ref();
-        Ok(Hit {
+        Ok(SearchHit {
             source: placed.candidate.source as usize,
             score: placed.candidate.score,
             record: Rc::unwrap_or_clone(self.records.record(&placed.candidate)?),
@@ -409,7 +413,7 @@ impl RankedSearch<'_> {
 
     /// Whether a document may define what the query names: it does by the index, or the index was
     /// not asked.
-    fn defines(&self, candidate: &Candidate) -> bool {
+    fn defines(&self, candidate: &ScoredDocument) -> bool {
         let is_known = self.refines && self.query.required_kinds().is_empty();
         !is_known || self.outcome.definers.weight(candidate) > 0.0
     }
@@ -418,8 +422,8 @@ impl RankedSearch<'_> {
     /// they are for: so the bounds leave off what is seldom meant.
     fn likeliest_first(
         &self,
-        mut candidates: Vec<Candidate>,
-    ) -> Result<Vec<Candidate>, IndexError> {
+        mut candidates: Vec<ScoredDocument>,
+    ) -> Result<Vec<ScoredDocument>, IndexError> {
         let first = &candidates[..candidates.len().min(MAX_VERIFIED)];
         if !self.refines || self.page.ignores_roles || first.iter().any(|one| one.score > NO_WORD) {
             return Ok(candidates);
@@ -436,13 +440,17 @@ impl RankedSearch<'_> {
     }
 
     /// The candidates whose texts do not speak against them. Adds those found to the totals.
-    fn verified(&mut self, candidates: Vec<Candidate>) -> Result<VerifiedCandidates, IndexError> {
+    fn verified(
+        &mut self,
+        candidates: Vec<ScoredDocument>,
+    ) -> Result<VerifiedCandidates, IndexError> {
         let titles_only = self.function == RelevanceFunction::TitleScorer;
         let rarities = &self.outcome.term_weights;
         let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
         let (mut kept, mut read) = (Vec::new(), 0);
         for candidate in self.likeliest_first(candidates)? {
-            let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
+            let place =
+                QueryTerms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
             let matching = &self.outcome.matchings[place];
             match matching.whole.state(candidate.document) {
                 MatchState::Yes => kept.push(candidate),
@@ -450,7 +458,8 @@ impl RankedSearch<'_> {
                 MatchState::Undecided if verifier.is_spent() => {}
                 MatchState::Undecided => {
                     let record = self.record(&candidate)?;
-                    let mut known = |leaf: &Condition| Ok(matching.state(leaf, candidate.document));
+                    let mut known =
+                        |leaf: &QueryCondition| Ok(matching.state(leaf, candidate.document));
                     let found = verifier.is_match(&candidate, &record, &mut known)?;
                     read += u64::from(found != MatchState::Undecided);
                     if found == MatchState::Yes {
@@ -467,7 +476,11 @@ impl RankedSearch<'_> {
         })
     }
 
-    fn explain(&self, placed: &[RankedCandidate], hits: &mut [Hit]) -> Result<(), IndexError> {
+    fn explain(
+        &self,
+        placed: &[RankedCandidate],
+        hits: &mut [SearchHit],
+    ) -> Result<(), IndexError> {
         if !self.page.explain {
             return Ok(());
         }

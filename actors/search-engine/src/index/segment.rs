@@ -19,13 +19,13 @@ use tantivy::store::{Compressor, StoreWriter};
 use tantivy::{Index, TantivyDocument};
 
 use super::builder::SegmentBuilder;
-use super::documents::{Documents, Pending};
+use super::documents::{Documents, PendingDocument};
 use super::initials::InitialsLists;
 use super::name_term::name_term;
 use super::postings::{DecodedPosting, DecodedPostings};
 use super::record;
-use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
-use super::schema::{BEGIN_TERM, Fields, STORE_BLOCK_BYTES};
+use super::run::{FileRun, MemoryRun, PostingRun, SECTIONS, Section};
+use super::schema::{BEGIN_TERM, STORE_BLOCK_BYTES, SchemaFields};
 
 /// Marks a document that is not written.
 const DROPPED: u32 = u32::MAX;
@@ -34,7 +34,7 @@ const DROPPED: u32 = u32::MAX;
 pub(super) fn write(
     builder: &mut SegmentBuilder,
     index: &Index,
-    fields: Fields,
+    fields: SchemaFields,
 ) -> tantivy::Result<Option<SegmentMeta>> {
     if !builder.runs.is_empty() {
         builder.spill()?;
@@ -44,7 +44,7 @@ pub(super) fn write(
         return Ok(None);
     }
     let segment = index.new_segment();
-    let documents: Vec<Pending<'_>> = order
+    let documents: Vec<PendingDocument<'_>> = order
         .kept
         .iter()
         .map(|&number| builder.documents.get(number))
@@ -107,10 +107,10 @@ impl Order {
 
 fn write_norms(
     segment: &Segment,
-    fields: Fields,
-    documents: &[Pending<'_>],
+    fields: SchemaFields,
+    documents: &[PendingDocument<'_>],
 ) -> tantivy::Result<()> {
-    let norms = |length: fn(&Pending<'_>) -> u32| -> Vec<u8> {
+    let norms = |length: fn(&PendingDocument<'_>) -> u32| -> Vec<u8> {
         documents
             .iter()
             .map(length)
@@ -127,8 +127,8 @@ fn write_norms(
 
 fn write_columns(
     segment: &Segment,
-    fields: Fields,
-    documents: &[Pending<'_>],
+    fields: SchemaFields,
+    documents: &[PendingDocument<'_>],
 ) -> tantivy::Result<()> {
     let tokenizers = segment.index().fast_field_tokenizer().clone();
     let mut columns =
@@ -146,8 +146,8 @@ fn write_columns(
 
 fn write_store(
     segment: &Segment,
-    fields: Fields,
-    documents: &[Pending<'_>],
+    fields: SchemaFields,
+    documents: &[PendingDocument<'_>],
 ) -> tantivy::Result<()> {
     let write = segment.open_write(SegmentComponent::Store)?;
     let mut store = StoreWriter::new(write, Compressor::None, STORE_BLOCK_BYTES, false)?;
@@ -164,15 +164,16 @@ fn write_store(
 /// Writes terms and posting lists of all fields.
 fn write_inverted(
     segment: &Segment,
-    fields: Fields,
+    fields: SchemaFields,
     builder: &SegmentBuilder,
     order: &Order,
-    documents: &[Pending<'_>],
+    documents: &[PendingDocument<'_>],
 ) -> tantivy::Result<()> {
     let mut serializer = InvertedIndexSerializer::open(segment)?;
     let norms = FieldNormReaders::open(segment.open_read(SegmentComponent::FieldNorms)?)?;
-    let total =
-        |length: fn(&Pending<'_>) -> u32| documents.iter().map(|d| u64::from(length(d))).sum();
+    let total = |length: fn(&PendingDocument<'_>) -> u32| {
+        documents.iter().map(|d| u64::from(length(d))).sum()
+    };
     write_lines(&mut serializer, fields.key, lines(documents, |d| d.key))?;
     let mut merge = Merge {
         runs: open_runs(builder)?,
@@ -202,17 +203,17 @@ fn write_inverted(
     Ok(())
 }
 
-fn open_runs(builder: &SegmentBuilder) -> io::Result<Vec<Box<dyn Run + '_>>> {
+fn open_runs(builder: &SegmentBuilder) -> io::Result<Vec<Box<dyn PostingRun + '_>>> {
     if builder.runs.is_empty() {
         return Ok(vec![Box::new(MemoryRun::new(&builder.gathered))]);
     }
-    let open = |run| FileRun::open(run).map(|run| Box::new(run) as Box<dyn Run>);
+    let open = |run| FileRun::open(run).map(|run| Box::new(run) as Box<dyn PostingRun>);
     builder.runs.iter().map(open).collect()
 }
 
 /// Merges runs, which hold documents one behind the other.
 struct Merge<'b> {
-    runs: Vec<Box<dyn Run + 'b>>,
+    runs: Vec<Box<dyn PostingRun + 'b>>,
     order: &'b Order,
     list: DecodedPostings,
     term: Vec<u8>,
@@ -271,8 +272,8 @@ impl Merge<'_> {
 
 /// The documents of one line each, by line.
 fn lines<'d>(
-    documents: &[Pending<'d>],
-    line: fn(&Pending<'d>) -> &'d str,
+    documents: &[PendingDocument<'d>],
+    line: fn(&PendingDocument<'d>) -> &'d str,
 ) -> BTreeMap<&'d str, Vec<u32>> {
     let mut lines: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (number, document) in (0_u32..).zip(documents) {
@@ -285,7 +286,7 @@ fn lines<'d>(
 
 /// The documents of each tag, by its folded words. Few documents have tags, so they are read from
 /// the records, not kept beside them.
-fn tags(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
+fn tags(documents: &[PendingDocument<'_>]) -> BTreeMap<String, Vec<u32>> {
     let mut tags: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (number, document) in (0_u32..).zip(documents) {
         let record = record::decode(document.record).unwrap_or_default();
@@ -303,7 +304,7 @@ fn tags(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
 }
 
 /// The documents of each name.
-fn names(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
+fn names(documents: &[PendingDocument<'_>]) -> BTreeMap<String, Vec<u32>> {
     let mut names: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (number, document) in (0_u32..).zip(documents) {
         let record = record::decode(document.record).unwrap_or_default();
@@ -321,7 +322,7 @@ fn names(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
 fn write_begins(
     serializer: &mut InvertedIndexSerializer,
     field: Field,
-    documents: &[Pending<'_>],
+    documents: &[PendingDocument<'_>],
 ) -> tantivy::Result<()> {
     let with_places = (0_u32..).zip(documents);
     let with_places = with_places.filter(|(_, document)| !document.begins.is_empty());

@@ -14,7 +14,7 @@ use super::facts::SegmentFacts;
 use super::live_documents::{self, LiveStatistics};
 use super::prefix_sets::PrefixSets;
 use super::record::{self, DocumentRecord};
-use super::schema::{BEGIN_TERM, Fields, STORE_CACHE_BLOCKS};
+use super::schema::{BEGIN_TERM, STORE_CACHE_BLOCKS, SchemaFields};
 use super::segment_words::SegmentWords;
 use super::term_cache::{CountedFrequency, DeletionLog, TermCache};
 
@@ -31,7 +31,7 @@ struct CommittedState {
     /// Where the index lies.
     folder: PathBuf,
     searcher: Searcher,
-    fields: Fields,
+    fields: SchemaFields,
     generation: u64,
     segments: Vec<SegmentView>,
     /// What is known of its words, shared with the states before and behind it.
@@ -77,7 +77,7 @@ impl IndexSnapshot {
     pub(super) fn new(
         folder: &Path,
         searcher: Searcher,
-        fields: Fields,
+        fields: SchemaFields,
         generation: u64,
         former: Option<&Self>,
     ) -> tantivy::Result<Self> {
@@ -290,7 +290,7 @@ impl IndexSnapshot {
         &self.0.searcher
     }
 
-    pub(super) fn fields(&self) -> Fields {
+    pub(super) fn fields(&self) -> SchemaFields {
         self.0.fields
     }
 

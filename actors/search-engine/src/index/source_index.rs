@@ -15,13 +15,13 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Ta
 
 use super::builder::SegmentBuilder;
 use super::damage;
-use super::deletion::Ledger;
+use super::deletion::DeletionOrder;
 use super::directory::{DeferredDirectory, PreviousState};
 use super::error::{IndexError, is_machines_fault, store_error};
 use super::files;
 use super::options::{Durability, IndexOptions, OpenOutcome};
 use super::record::FileState;
-use super::schema::{self, FORMAT, Fields};
+use super::schema::{self, FORMAT, SchemaFields};
 use super::segment;
 use super::snapshot::IndexSnapshot;
 use crate::shortage::is_of_machine;
@@ -37,13 +37,13 @@ const WORKER_BYTES: usize = 15_000_000;
 pub struct SourceIndex {
     pub(super) path: PathBuf,
     pub(super) options: IndexOptions,
-    fields: Fields,
+    fields: SchemaFields,
     directory: DeferredDirectory,
     pub(super) index: Index,
     pub(super) writer: IndexWriter,
     reader: IndexReader,
     builder: SegmentBuilder,
-    ledger: Ledger,
+    ledger: DeletionOrder,
     /// Hashes of the keys in segments written since the last commit.
     flushed: FxHashSet<u64>,
     current: IndexHandle,
@@ -210,7 +210,7 @@ impl SourceIndex {
         options: IndexOptions,
         directory: DeferredDirectory,
         index: Index,
-        fields: Fields,
+        fields: SchemaFields,
     ) -> tantivy::Result<Self> {
         let worker = IndexWriterOptions::builder()
             .memory_budget_per_thread(WORKER_BYTES)
@@ -236,7 +236,7 @@ impl SourceIndex {
             writer,
             reader,
             builder: SegmentBuilder::new(path),
-            ledger: Ledger::default(),
+            ledger: DeletionOrder::default(),
             flushed: FxHashSet::default(),
             current: IndexHandle(Arc::new(RwLock::new(snapshot))),
             generation,

@@ -34,12 +34,12 @@ impl Spelling {
 }
 
 /// The names of a query as they were typed.
-pub(super) struct WantedSpellings<'q> {
+pub(super) struct QuerySpellings<'q> {
     /// Each with its squeezed form.
     names: Vec<(&'q str, String)>,
 }
 
-impl<'q> WantedSpellings<'q> {
+impl<'q> QuerySpellings<'q> {
     pub(super) fn from_query(query: &'q ParsedQuery) -> Self {
         let names = query.names().iter().filter(|name| !name.is_owner);
         let names = names.map(|name| name.surface.as_str());
@@ -88,7 +88,7 @@ impl<'q> WantedSpellings<'q> {
 mod tests {
     use search_core::query::{SearchRequest, parse};
 
-    use super::{Spelling, WantedSpellings};
+    use super::{QuerySpellings, Spelling};
 
     #[test]
     fn i16_definitions_are_told_apart_by_case_and_signs() {
@@ -104,7 +104,7 @@ mod tests {
             ("$PageCache", "PageCache", Spelling::Other),
         ] {
             let query = parse(&SearchRequest::for_text(query)).expect("parses");
-            let wanted = WantedSpellings::from_query(&query);
+            let wanted = QuerySpellings::from_query(&query);
             assert_eq!(wanted.spelling(defined), expected, "{defined}");
         }
     }

@@ -7,14 +7,14 @@ use foldhash::fast::RandomState as FastHasher;
 use super::term_id::{Namespace, TermId, TermList};
 
 /// An open hash table from keys of words to their terms.
-pub(super) struct WordTable {
+pub(super) struct SegmentWordTable {
     keys: Vec<u128>,
     lists: Vec<TermList>,
     used: usize,
     seeds: [u64; 2],
 }
 
-impl WordTable {
+impl SegmentWordTable {
     const FIRST_SLOTS: usize = 1 << 12;
 
     pub(super) fn new(slots: usize) -> Self {
@@ -100,7 +100,7 @@ const TEXT: u8 = b'.';
 const EXACT: u8 = b'=';
 
 /// The distinct terms of a segment.
-pub(super) struct Terms {
+pub(super) struct SegmentTerms {
     /// Texts of all terms, one behind the other, each behind its field's letter.
     text: Vec<u8>,
     /// Where each term's text ends.
@@ -110,7 +110,7 @@ pub(super) struct Terms {
     hasher: FastHasher,
 }
 
-impl Terms {
+impl SegmentTerms {
     const FIRST_SLOTS: usize = 1 << 12;
 
     pub(super) fn new(slots: usize) -> Self {

@@ -1,17 +1,17 @@
 //! Ranking by titles alone: exact, then prefix, then all words, then fuzzy.
 
-use search_core::query::{Condition, ParsedQuery, QueryWord};
+use search_core::query::{ParsedQuery, QueryCondition, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
 use super::bitmap::Bitmap;
-use super::conditions::{Bounds, Matching};
+use super::conditions::{ConditionMatches, MatchBounds};
 use super::error::IndexError;
 use super::leaves::{filter_documents, title_documents};
 use super::lexical::{LexicalMatches, NO_WORD};
-use super::pool::{Candidate, Pool};
+use super::pool::{Pool, ScoredDocument};
 use super::prefix_sets::{add_beginning, for_each_beginning};
-use super::scope::Scope;
+use super::scope::SearchScope;
 use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// Base scores of the four ways to match; what is added within one stays below 1.
@@ -25,7 +25,7 @@ const TYPO_LETTERS: [usize; 2] = [4, 8];
 
 /// Fills the pool.
 pub(super) fn search(
-    scope: &Scope<'_>,
+    scope: &SearchScope<'_>,
     query: &ParsedQuery,
     pool: &mut Pool,
 ) -> Result<LexicalMatches, IndexError> {
@@ -43,7 +43,7 @@ pub(super) fn search(
                 query,
             };
             let mut push = |document, score| {
-                pool.push(Candidate {
+                pool.push(ScoredDocument {
                     score,
                     source: source as u32,
                     segment: segment as u32,
@@ -62,7 +62,7 @@ pub(super) fn search(
             };
             let max_doc = view.reader.max_doc();
             let matching =
-                Matching::evaluate(condition, max_doc, view.deleted.as_deref(), |leaf| {
+                ConditionMatches::evaluate(condition, max_doc, view.deleted.as_deref(), |leaf| {
                     titles.leaf(leaf, scope.name(source as u32))
                 })?;
             outcome.certain[source] += matching.certain();
@@ -95,16 +95,16 @@ impl Titles<'_> {
     }
 
     /// The titles that a leaf of the condition means.
-    fn leaf(&self, leaf: &Condition, source: Option<&str>) -> Result<Bounds, IndexError> {
+    fn leaf(&self, leaf: &QueryCondition, source: Option<&str>) -> Result<MatchBounds, IndexError> {
         let max_doc = self.view.reader.max_doc();
         Ok(match leaf {
-            Condition::Word(word) => {
+            QueryCondition::Word(word) => {
                 let word = &self.query.words()[*word];
                 let mut set = self.documents_with_word(word.whole, &word.parts)?;
                 set.insert_all(&self.alike(&self.query.terms()[word.whole].text)?);
-                Bounds::exact(set)
+                MatchBounds::exact(set)
             }
-            Condition::Phrase(phrase) => {
+            QueryCondition::Phrase(phrase) => {
                 let mut all = Bitmap::full(max_doc);
                 for &term in &self.query.phrases()[*phrase].terms {
                     let text = &self.query.terms()[term].text;
@@ -116,21 +116,21 @@ impl Titles<'_> {
                         None => all = Bitmap::new(max_doc),
                     }
                 }
-                Bounds::open(all, max_doc)
+                MatchBounds::open(all, max_doc)
             }
-            Condition::Pattern(_) => Bounds::open(Bitmap::full(max_doc), max_doc),
-            Condition::Prefix(prefix) => {
+            QueryCondition::Pattern(_) => MatchBounds::open(Bitmap::full(max_doc), max_doc),
+            QueryCondition::Prefix(prefix) => {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
                 add_beginning(&self.view.title, start, |_| true, usize::MAX, &mut set)?;
-                Bounds::exact(set)
+                MatchBounds::exact(set)
             }
-            Condition::Filter(filter) => {
+            QueryCondition::Filter(filter) => {
                 let filter = &self.query.filters()[*filter];
                 filter_documents(self.snapshot, self.view, source, self.query, filter)?
             }
-            Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
-                Bounds::exact(Bitmap::new(max_doc))
+            QueryCondition::Not(_) | QueryCondition::All(_) | QueryCondition::Any(_) => {
+                MatchBounds::exact(Bitmap::new(max_doc))
             }
         })
     }

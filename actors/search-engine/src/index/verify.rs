@@ -11,13 +11,13 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use search_core::query::{
-    Condition, Field, MatchState, ParsedQuery, PatternFinder, PhraseFinder, TextPattern,
+    Field, MatchState, ParsedQuery, PatternFinder, PhraseFinder, QueryCondition, TextPattern,
 };
 
 use super::error::IndexError;
-use super::pool::Candidate;
+use super::pool::ScoredDocument;
 use super::record::DocumentRecord;
-use crate::reading::{Reading, WordPiece};
+use crate::reading::{TextReadResult, WordPiece};
 
 /// Most documents of one search whose texts are read for phrases, best ones first.
 pub const MAX_VERIFIED: usize = 3_000;
@@ -51,11 +51,11 @@ pub trait TextSource {
         record: &DocumentRecord,
         buffer: String,
         piece: WordPiece<'_>,
-    ) -> Reading {
+    ) -> TextReadResult {
         let _ = piece;
         match self.text_in(source, record, buffer) {
-            Some(text) => Reading::Text(text),
-            None => Reading::Unreadable,
+            Some(text) => TextReadResult::Text(text),
+            None => TextReadResult::Unreadable,
         }
     }
 }
@@ -90,7 +90,7 @@ impl<'v> Verifier<'v> {
         titles_only: bool,
         rarities: &[f32],
     ) -> Self {
-        let title_finder = |filter: &search_core::query::Filter| {
+        let title_finder = |filter: &search_core::query::FieldFilter| {
             (filter.field == Field::Title && filter.is_phrase)
                 .then(|| PhraseFinder::from_text(&filter.value))
         };
@@ -139,9 +139,9 @@ impl<'v> Verifier<'v> {
     /// where time was up before the text was looked through.
     pub(super) fn is_match(
         &mut self,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         record: &DocumentRecord,
-        known: &mut dyn FnMut(&Condition) -> Result<MatchState, IndexError>,
+        known: &mut dyn FnMut(&QueryCondition) -> Result<MatchState, IndexError>,
     ) -> Result<MatchState, IndexError> {
         let Some(condition) = self.query.condition() else {
             return Ok(MatchState::Yes);
@@ -150,13 +150,13 @@ impl<'v> Verifier<'v> {
         let mut text: Option<Option<String>> = None;
         let truth = condition.evaluate(&mut |leaf| {
             Ok::<_, IndexError>(match (known(leaf)?, leaf) {
-                (MatchState::Undecided, Condition::Phrase(phrase)) => self
+                (MatchState::Undecided, QueryCondition::Phrase(phrase)) => self
                     .has_phrase(*phrase, candidate, record, &mut text)
                     .into(),
-                (MatchState::Undecided, Condition::Pattern(pattern)) => {
+                (MatchState::Undecided, QueryCondition::Pattern(pattern)) => {
                     self.has_pattern(*pattern, candidate, record, &mut text)
                 }
-                (MatchState::Undecided, Condition::Filter(filter)) => {
+                (MatchState::Undecided, QueryCondition::Filter(filter)) => {
                     let finder = self.title_finders[*filter].as_mut();
                     finder
                         .is_some_and(|finder| finder.is_in(&record.title))
@@ -174,7 +174,7 @@ impl<'v> Verifier<'v> {
     fn has_phrase(
         &mut self,
         phrase: usize,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         record: &DocumentRecord,
         text: &mut Option<Option<String>>,
     ) -> bool {
@@ -192,7 +192,7 @@ impl<'v> Verifier<'v> {
     fn has_pattern(
         &mut self,
         pattern: usize,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         record: &DocumentRecord,
         text: &mut Option<Option<String>>,
     ) -> MatchState {
@@ -213,14 +213,14 @@ impl<'v> Verifier<'v> {
         };
         let is_all = self.query.patterns()[pattern].is_one_word();
         match self.read_with(word, is_all, candidate, record) {
-            Reading::Text(read) => {
+            TextReadResult::Text(read) => {
                 let found = self.matched(finder, &read);
                 *text = Some(Some(read));
                 found
             }
-            Reading::Holds(_) => MatchState::Yes,
-            Reading::RuledOut(_) => MatchState::No,
-            Reading::Unreadable => {
+            TextReadResult::Holds(_) => MatchState::Yes,
+            TextReadResult::RuledOut(_) => MatchState::No,
+            TextReadResult::Unreadable => {
                 *text = Some(None);
                 MatchState::No
             }
@@ -239,11 +239,11 @@ impl<'v> Verifier<'v> {
         &mut self,
         word: &PatternFinder,
         is_all: bool,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         record: &DocumentRecord,
-    ) -> Reading {
+    ) -> TextReadResult {
         let (Some(texts), source) = (self.texts, candidate.source as usize) else {
-            return Reading::Unreadable;
+            return TextReadResult::Unreadable;
         };
         let find = |text: &str| word.places(text).next().map(|place| place.end);
         let buffer = std::mem::take(&mut self.buffer);
@@ -253,10 +253,10 @@ impl<'v> Verifier<'v> {
         };
         let reading = texts.text_with(source, record, buffer, piece);
         self.bytes += match &reading {
-            Reading::Text(text) => text.len(),
-            Reading::Holds(bytes) => *bytes,
-            Reading::RuledOut(bytes) => bytes / MARKUP_OF_TEXT,
-            Reading::Unreadable => 0,
+            TextReadResult::Text(text) => text.len(),
+            TextReadResult::Holds(bytes) => *bytes,
+            TextReadResult::RuledOut(bytes) => bytes / MARKUP_OF_TEXT,
+            TextReadResult::Unreadable => 0,
         };
         reading
     }
@@ -264,7 +264,7 @@ impl<'v> Verifier<'v> {
     /// The text of a document, read once.
     fn read<'t>(
         &mut self,
-        candidate: &Candidate,
+        candidate: &ScoredDocument,
         record: &DocumentRecord,
         text: &'t mut Option<Option<String>>,
     ) -> Option<&'t str> {
@@ -283,11 +283,11 @@ impl<'v> Verifier<'v> {
 mod tests {
     use std::time::Instant;
 
-    use search_core::query::{Condition, MatchState, SearchRequest, parse};
+    use search_core::query::{MatchState, QueryCondition, SearchRequest, parse};
 
     use super::{TextSource, Verifier};
     use crate::index::DocumentRecord;
-    use crate::index::pool::Candidate;
+    use crate::index::pool::ScoredDocument;
 
     struct OneText(String);
 
@@ -313,9 +313,9 @@ mod tests {
             assert!(!verifier.was_late());
             verifier.deadline = Some(Instant::now());
             while !verifier.is_late() {}
-            let mut known = |_: &Condition| Ok(MatchState::Undecided);
+            let mut known = |_: &QueryCondition| Ok(MatchState::Undecided);
             let record = DocumentRecord::default();
-            let candidate = Candidate {
+            let candidate = ScoredDocument {
                 score: 0.0,
                 source: 0,
                 segment: 0,

@@ -14,7 +14,7 @@ use search_core::analysis::{
     words,
 };
 
-use super::tables::{Terms, WordTable};
+use super::tables::{SegmentTerms, SegmentWordTable};
 use super::term_id::{Namespace, TermId, TermList};
 
 /// Marks a place in the table of lists.
@@ -47,11 +47,11 @@ pub(super) struct Vocabulary {
     analyzer: WordAnalyzer,
     buffer: WordTerms,
     folded: String,
-    words: WordTable,
+    words: SegmentWordTable,
     long: [FastHasher; 2],
     /// Lists of term numbers, each behind its length.
     lists: Vec<TermId>,
-    terms: Terms,
+    terms: SegmentTerms,
     /// Behind the last of the terms of stop words, which follow those of the words that define.
     stop_end: TermId,
 }
@@ -75,10 +75,10 @@ impl Vocabulary {
             analyzer: WordAnalyzer::default(),
             buffer: WordTerms::default(),
             folded: String::new(),
-            words: WordTable::new(sizes.words),
+            words: SegmentWordTable::new(sizes.words),
             long: [FastHasher::default(), FastHasher::default()],
             lists: Vec::new(),
-            terms: Terms::new(sizes.terms),
+            terms: SegmentTerms::new(sizes.terms),
             stop_end: 0,
         };
         for word in DEFINING_WORDS {

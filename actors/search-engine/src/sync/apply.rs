@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use search_core::document::ExtractedDocument;
 use thiserror::Error;
 
-use super::plan::{KnownFile, Plan, PlannedFile};
+use super::plan::{KnownFile, PlannedFile, SyncPlan};
 use crate::extract::Extraction;
 use crate::files::SourceFiles;
 use crate::walk::{FileBytes, SkipCounts, SkipReason, SkippedPath, WalkOptions};
@@ -195,7 +195,7 @@ enum ReusablePart {
 /// [`SyncError`]; what was put before stays put.
 pub fn apply<S: IndexSink>(
     root: &dyn SourceFiles,
-    mut plan: Plan,
+    mut plan: SyncPlan,
     options: &SyncOptions,
     sink: &mut S,
     on_progress: impl FnMut(SyncProgress),
@@ -245,7 +245,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     fn apply_sequentially(
         &mut self,
         root: &dyn SourceFiles,
-        plan: Plan,
+        plan: SyncPlan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
         for file in plan.add.into_iter().chain(plan.update) {
@@ -260,7 +260,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     fn two_threads(
         &mut self,
         root: &dyn SourceFiles,
-        plan: Plan,
+        plan: SyncPlan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
         let (sender, outcomes) = bounded(QUEUE);
@@ -345,7 +345,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
 /// The reading side: stops when nobody takes its outcomes any more.
 fn read_all(
     root: &dyn SourceFiles,
-    plan: Plan,
+    plan: SyncPlan,
     options: &SyncOptions,
     sender: &Sender<ReadFile>,
     credit: &Receiver<usize>,

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use rustc_hash::FxHashMap;
 
-use super::plan::{KnownFile, Plan, WalkedDirectory, is_below, planned};
+use super::plan::{KnownFile, SyncPlan, WalkedDirectory, is_below, planned};
 use crate::walk::{FileFacts, SkippedPath, WalkItem};
 
 /// The files that are indexed.
@@ -60,7 +60,7 @@ pub struct Comparison<'k, K> {
     empty_mounts: Vec<String>,
     /// What could not be listed or read.
     unlisted: BTreeSet<String>,
-    plan: Plan,
+    plan: SyncPlan,
 }
 
 impl<'k, K: KnownFiles> Comparison<'k, K> {
@@ -79,7 +79,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
             known,
             empty_mounts,
             unlisted: BTreeSet::new(),
-            plan: Plan::default(),
+            plan: SyncPlan::default(),
         })
     }
 
@@ -121,7 +121,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn finish(mut self, mounts: &BTreeSet<String>) -> Result<Plan, K::Error> {
+    pub fn finish(mut self, mounts: &BTreeSet<String>) -> Result<SyncPlan, K::Error> {
         let lost = self.empty_mounts.into_iter();
         self.plan.unmounted = lost.filter(|mount| !mounts.contains(mount)).collect();
         self.unlisted.extend(self.plan.unmounted.iter().cloned());
@@ -148,7 +148,7 @@ fn is_same(known: &KnownFile, facts: &FileFacts) -> bool {
     }
 }
 
-impl Plan {
+impl SyncPlan {
     /// Compares what is indexed with what a walk has found.
     #[must_use]
     pub fn compare(known: FxHashMap<String, KnownFile>, walked: WalkedDirectory) -> Self {

@@ -17,4 +17,4 @@ pub use apply::{
     CancelFlag, IndexSink, SyncError, SyncOptions, SyncProgress, SyncReport, TimestampUpdate, apply,
 };
 pub use comparison::{Comparison, KnownFiles};
-pub use plan::{KnownFile, Plan, PlannedFile, WalkedDirectory, walk_all};
+pub use plan::{KnownFile, PlannedFile, SyncPlan, WalkedDirectory, walk_all};

@@ -58,7 +58,7 @@ pub struct PlannedFile {
 
 /// The work of one synchronisation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct SyncPlan {
     /// Files that are not indexed yet.
     pub add: Vec<PlannedFile>,
     /// Files whose size or time differs from the indexed version.
@@ -76,7 +76,7 @@ pub struct Plan {
     pub unmounted: Vec<String>,
 }
 
-impl Plan {
+impl SyncPlan {
     /// The work that a batch of a watch asks for: everything named is read, whatever its size and
     /// time. `known` gives the indexed version of a key, `below` all indexed keys below a folder.
     #[must_use]
@@ -197,7 +197,7 @@ mod tests {
             facts("older", 1, 4),
             facts("new", 1, 1),
         ];
-        let plan = Plan::compare(
+        let plan = SyncPlan::compare(
             indexed,
             WalkedDirectory {
                 files,
@@ -230,7 +230,7 @@ mod tests {
             ("lockedx", 1, 1),
             ("big", 1, 1),
         ]);
-        let plan = Plan::compare(
+        let plan = SyncPlan::compare(
             indexed,
             WalkedDirectory {
                 skipped,
@@ -261,7 +261,7 @@ mod tests {
                 .cloned()
                 .collect()
         };
-        let plan = Plan::from_changes(&batch, |key| indexed.get(key).copied(), below);
+        let plan = SyncPlan::from_changes(&batch, |key| indexed.get(key).copied(), below);
         assert_eq!(
             (keys(&plan.update), plan.add.len()),
             (vec!["d/new", "old"], 0)
@@ -283,7 +283,7 @@ mod tests {
         let mut merged = batch(&[], &["d"]);
         merged.merge(batch(&["d"], &[]));
         let below = |_: &str| vec!["d/a".to_owned(), "d/b".to_owned()];
-        let plan = Plan::from_changes(&merged, |_| None, below);
+        let plan = SyncPlan::from_changes(&merged, |_| None, below);
         assert_eq!(
             (keys(&plan.add), plan.remove),
             (vec!["d"], vec!["d/a".to_owned(), "d/b".to_owned()])
@@ -304,28 +304,28 @@ mod tests {
         let own = || vec![facts("own", 1, 1)];
         let stick = mounts(&["stick"]);
         // Unmounted: nothing is there, and nothing is removed.
-        let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &stick);
+        let plan = SyncPlan::compare_mounted(indexed(), walked(own(), &[]), &stick);
         assert_eq!(
             (plan.remove.len(), plan.unmounted),
             (0, vec!["stick".into()])
         );
         // Mounted and emptied: the files are gone.
-        let plan = Plan::compare_mounted(indexed(), walked(own(), &["stick"]), &stick);
+        let plan = SyncPlan::compare_mounted(indexed(), walked(own(), &["stick"]), &stick);
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);
         assert!(plan.unmounted.is_empty());
         // A folder with files of its own in the place of the mount.
         let mut files = own();
         files.push(facts("stick/new", 1, 1));
-        let plan = Plan::compare_mounted(indexed(), walked(files, &[]), &stick);
+        let plan = SyncPlan::compare_mounted(indexed(), walked(files, &[]), &stick);
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);
         // The root itself was one.
-        let plan = Plan::compare_mounted(indexed(), walked(Vec::new(), &[]), &mounts(&[""]));
+        let plan = SyncPlan::compare_mounted(indexed(), walked(Vec::new(), &[]), &mounts(&[""]));
         assert_eq!(
             (plan.remove.len(), plan.unmounted),
             (0, vec![String::new()])
         );
         // It never was a mount.
-        let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &mounts(&["other"]));
+        let plan = SyncPlan::compare_mounted(indexed(), walked(own(), &[]), &mounts(&["other"]));
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);
     }
 
@@ -336,7 +336,7 @@ mod tests {
             after in proptest::collection::btree_map("[a-c]{1,2}", (0u64..3, 0i64..3), 0..8)) {
             let indexed = before.iter().map(|(key, (size, time))| (key.clone(), known(*size, *time))).collect();
             let files = after.iter().map(|(key, (size, time))| facts(key, *size, *time)).collect();
-            let plan = Plan::compare(indexed, WalkedDirectory { files, ..WalkedDirectory::default() });
+            let plan = SyncPlan::compare(indexed, WalkedDirectory { files, ..WalkedDirectory::default() });
             let mut result: BTreeMap<_, _> = before;
             for key in &plan.remove { prop_assert!(result.remove(key).is_some()); }
             for file in &plan.add { prop_assert!(!result.contains_key(&file.key)); }

@@ -22,7 +22,7 @@ struct WorkTree {
 
 /// What of a folder is seen. Paths are relative to its root.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub(crate) struct WalkFilter {
     root: PathBuf,
     hidden: HiddenFiles,
     /// Whether anything but a dot can hide what git tracks.
@@ -49,7 +49,7 @@ pub(crate) struct TrackedChanges {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-impl Admission {
+impl WalkFilter {
     /// With what git tracks in the work tree that the root lies in; others are
     /// [entered](Self::load_tracked) as they are met.
     pub(crate) fn new(root: &RootDirectory) -> Self {

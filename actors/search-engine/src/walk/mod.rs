@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use search_core::role::{FileFilter, HiddenFiles};
 use search_core::secret_files::is_secret;
 
-pub(crate) use admission::Admission;
+pub(crate) use admission::WalkFilter;
 pub use key::{decode_key, encode_key};
 pub(crate) use read::PROBE_BYTES;
 pub use read::{FileBytes, FileFacts};
@@ -87,7 +87,7 @@ pub struct Walk<'a> {
 struct DirectoriesSeen {
     /// Whether those are noted whose `.gitignore` hides all of them.
     follows_gitignore: bool,
-    admission: Admission,
+    admission: WalkFilter,
     /// Those that are not entered, or of which nothing is seen.
     refused: Vec<SkippedPath>,
     /// Keys of those at which another file system is mounted; empty for the root itself.
@@ -127,7 +127,7 @@ impl RootDirectory {
         let rules = rules::walk_rules(self);
         let mut met = DirectoriesSeen {
             follows_gitignore: rules.follows_gitignore,
-            admission: Admission::from_rules(self, &rules),
+            admission: WalkFilter::from_rules(self, &rules),
             refused: Vec::new(),
             mounts: BTreeSet::new(),
         };
@@ -138,7 +138,7 @@ impl RootDirectory {
     }
 
     /// The folder itself and all folders below it whose changes matter, and what is seen of them.
-    pub(crate) fn survey(&self, filter: &FileFilter) -> (Vec<PathBuf>, Admission) {
+    pub(crate) fn survey(&self, filter: &FileFilter) -> (Vec<PathBuf>, WalkFilter) {
         let (mut builder, met) = self.start_walk();
         let (guard, noted, wanted) = (self.clone(), Arc::clone(&met), filter.clone());
         builder.filter_entry(move |entry| {
@@ -151,7 +151,7 @@ impl RootDirectory {
         drop(builder);
         let admission = match Arc::try_unwrap(met) {
             Ok(met) => met.into_inner().admission,
-            Err(_) => Admission::new(self),
+            Err(_) => WalkFilter::new(self),
         };
         folders.extend(admission.further_folders());
         (folders, admission)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crossbeam_channel::Receiver;
 use rustix::io::Errno;
 
-use super::kernel::{Event, KernelWatch};
+use super::kernel::{KernelWatch, WatchEvent};
 use super::mode::PollingReason;
 
 /// Watched folders. Each is watched by itself, not with everything below it, so that ignored ones
@@ -31,7 +31,7 @@ impl WatchedDirectories {
         })
     }
 
-    pub(super) fn events(&self) -> &Receiver<Event> {
+    pub(super) fn events(&self) -> &Receiver<WatchEvent> {
         self.kernel.events()
     }
 

@@ -17,7 +17,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 
-use super::pending::Change;
+use super::pending::PathChange;
 
 /// Events that may wait for the worker; more of them mean a rescan.
 const MAX_EVENTS: usize = 64 * 1024;
@@ -40,17 +40,17 @@ const WATCHED: WatchFlags = WatchFlags::ATTRIB
 
 /// Something has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct WatchEvent {
     /// What: an entry of a watched folder, or the folder itself.
     pub(super) path: PathBuf,
-    pub(super) change: Change,
+    pub(super) change: PathChange,
 }
 
 /// The watches of one source.
 pub(super) struct KernelWatch {
     queue: Arc<OwnedFd>,
     table: Arc<WatchTable>,
-    events: Receiver<Event>,
+    events: Receiver<WatchEvent>,
 }
 
 /// The watched folders, as the reading thread and the worker know them.
@@ -81,7 +81,7 @@ impl KernelWatch {
         })
     }
 
-    pub(super) fn events(&self) -> &Receiver<Event> {
+    pub(super) fn events(&self) -> &Receiver<WatchEvent> {
         &self.events
     }
 
@@ -122,7 +122,7 @@ impl Drop for KernelWatch {
 }
 
 /// Hands events on until the watch is dropped. Never waits for the worker, which may wait for it.
-fn read(queue: &OwnedFd, table: &WatchTable, sender: &Sender<Event>) {
+fn read(queue: &OwnedFd, table: &WatchTable, sender: &Sender<WatchEvent>) {
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
     let mut reader = Reader::new(queue, &mut buffer);
     while !table.ended.load(Ordering::Acquire) {
@@ -138,9 +138,9 @@ fn read(queue: &OwnedFd, table: &WatchTable, sender: &Sender<Event>) {
         if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
             table.overflowed.store(true, Ordering::Release);
             // Anything wakes the worker.
-            let _ = sender.try_send(Event {
+            let _ = sender.try_send(WatchEvent {
                 path: PathBuf::new(),
-                change: Change::Settled,
+                change: PathChange::Settled,
             });
             continue;
         }
@@ -154,7 +154,7 @@ fn read(queue: &OwnedFd, table: &WatchTable, sender: &Sender<Event>) {
 }
 
 impl WatchTable {
-    fn event(&self, event: &inotify::Event<'_>) -> Option<Event> {
+    fn event(&self, event: &inotify::Event<'_>) -> Option<WatchEvent> {
         let flags = event.events();
         let mut folders = self.folders.lock();
         if flags.contains(ReadFlags::IGNORED) {
@@ -169,13 +169,13 @@ impl WatchTable {
         // Creation and writing are followed by a close; everything else is complete by itself.
         let ongoing = ReadFlags::CREATE.union(ReadFlags::MODIFY);
         let change = if flags.contains(ReadFlags::UNMOUNT) {
-            Change::Unmounted
+            PathChange::Unmounted
         } else if flags.intersects(ongoing) {
-            Change::Ongoing
+            PathChange::Ongoing
         } else {
-            Change::Settled
+            PathChange::Settled
         };
-        Some(Event { path, change })
+        Some(WatchEvent { path, change })
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    fn next(watch: &KernelWatch) -> Event {
+    fn next(watch: &KernelWatch) -> WatchEvent {
         let wait = Duration::from_secs(20);
         watch.events().recv_timeout(wait).expect("an event")
     }
@@ -202,9 +202,9 @@ mod tests {
             .expect("lists")
             .for_each(drop);
         std::fs::rename(&a, &b).expect("moves");
-        let change = Change::Settled;
-        assert_eq!(next(&watch), Event { path: a, change });
-        assert_eq!(next(&watch), Event { path: b, change });
+        let change = PathChange::Settled;
+        assert_eq!(next(&watch), WatchEvent { path: a, change });
+        assert_eq!(next(&watch), WatchEvent { path: b, change });
     }
 
     #[test]

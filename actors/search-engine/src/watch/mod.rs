@@ -28,7 +28,7 @@ use crate::walk::RootDirectory;
 pub use changes::{ChangeBatch, RescanReason};
 pub use mode::{PollingReason, WatchMode};
 pub use options::WatchOptions;
-use worker::Worker;
+use worker::WatchWorker;
 
 /// Why a folder cannot be watched.
 #[derive(Debug, Error)]
@@ -65,7 +65,7 @@ impl DirectoryWatch {
     pub fn start(root: &RootDirectory, options: WatchOptions) -> Result<Self, WatchError> {
         let (batches, changes) = bounded(1);
         let (stop, stopped) = bounded(0);
-        let worker = Worker::new(root.clone(), options, batches, stopped);
+        let worker = WatchWorker::new(root.clone(), options, batches, stopped);
         let (mode, busy) = (worker.mode(), worker.busy());
         let thread = std::thread::Builder::new()
             .name("folder-watch".to_owned())

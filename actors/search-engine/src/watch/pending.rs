@@ -31,7 +31,7 @@ const QUIET_PERIOD: Duration = Duration::from_secs(2);
 
 /// What an event says about its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum PathChange {
     /// The path is in its new state: closed, renamed, removed, its attributes set.
     Settled,
     /// A writer may be at work.
@@ -71,7 +71,7 @@ impl Row {
 
 /// Changed paths that wait to be reported.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingChanges {
     entries: FxHashMap<PathBuf, Entry>,
     /// Paths that were reported lately.
     rows: FxHashMap<PathBuf, Row>,
@@ -84,7 +84,7 @@ pub(super) struct Pending {
     max_delay: Duration,
 }
 
-impl Pending {
+impl PendingChanges {
     pub(super) fn new(debounce: Duration, settle: Duration, max_delay: Duration) -> Self {
         Self {
             entries: FxHashMap::default(),
@@ -97,17 +97,17 @@ impl Pending {
         }
     }
 
-    pub(super) fn record(&mut self, path: &Path, change: Change, now: Instant) {
+    pub(super) fn record(&mut self, path: &Path, change: PathChange, now: Instant) {
         if let Some(entry) = self.entries.get_mut(path) {
             entry.last = now;
-            if change == Change::Settled {
+            if change == PathChange::Settled {
                 entry.settled.get_or_insert(now);
             }
         } else {
             if self.rows.get(path).is_some_and(|row| !row.goes_on(now)) {
                 self.rows.remove(path);
             }
-            let settled = (change == Change::Settled).then_some(now);
+            let settled = (change == PathChange::Settled).then_some(now);
             self.entries.insert(
                 path.to_owned(),
                 Entry {
@@ -224,9 +224,9 @@ mod tests {
     }
 
     /// Notes events at given milliseconds and lists at which millisecond which paths are taken.
-    fn reported(events: &[(u64, &str, Change)], until: u64) -> Vec<(u64, Vec<String>)> {
+    fn reported(events: &[(u64, &str, PathChange)], until: u64) -> Vec<(u64, Vec<String>)> {
         let start = Instant::now();
-        let mut pending = Pending::new(ms(3), ms(40), ms(100));
+        let mut pending = PendingChanges::new(ms(3), ms(40), ms(100));
         let mut reported = Vec::new();
         for now in 0..=until {
             for (_, path, change) in events.iter().filter(|(at, ..)| *at == now) {
@@ -251,17 +251,17 @@ mod tests {
 
     #[test]
     fn a_closed_file_is_reported_after_the_debounce() {
-        let events = [(0, "a", Change::Ongoing), (5, "a", Change::Settled)];
+        let events = [(0, "a", PathChange::Ongoing), (5, "a", PathChange::Settled)];
         assert_eq!(reported(&events, 20), [(8, names(&["a"]))]);
     }
 
     #[test]
     fn what_happens_together_is_reported_together() {
         let events = [
-            (0, "b", Change::Settled),
-            (1, "a", Change::Settled),
-            (2, "c", Change::Settled),
-            (2, "d", Change::Ongoing),
+            (0, "b", PathChange::Settled),
+            (1, "a", PathChange::Settled),
+            (2, "c", PathChange::Settled),
+            (2, "d", PathChange::Ongoing),
         ];
         assert_eq!(
             reported(&events, 60),
@@ -271,14 +271,17 @@ mod tests {
 
     #[test]
     fn an_open_file_is_reported_when_its_writer_pauses() {
-        let events = [(0, "a", Change::Ongoing), (30, "a", Change::Ongoing)];
+        let events = [
+            (0, "a", PathChange::Ongoing),
+            (30, "a", PathChange::Ongoing),
+        ];
         assert_eq!(reported(&events, 100), [(70, names(&["a"]))]);
     }
 
     #[test]
     fn a_writer_without_a_pause_is_followed_at_intervals() {
         let events: Vec<_> = (0..25)
-            .map(|step| (step * 10, "log", Change::Ongoing))
+            .map(|step| (step * 10, "log", PathChange::Ongoing))
             .collect();
         let times: Vec<u64> = reported(&events, 400)
             .into_iter()
@@ -288,14 +291,14 @@ mod tests {
     }
 
     /// When `log` is reported, in seconds, if it is written every `step` milliseconds until `end`.
-    fn looks_at_a_log(step: u64, end: u64) -> (Vec<u64>, Pending) {
+    fn looks_at_a_log(step: u64, end: u64) -> (Vec<u64>, PendingChanges) {
         let start = Instant::now();
-        let mut pending = Pending::new(ms(3), ms(40), ms(1_000));
+        let mut pending = PendingChanges::new(ms(3), ms(40), ms(1_000));
         let mut looks = Vec::new();
         for now in (0..end + 400_000).step_by(10) {
             let at = start + ms(now);
             if now < end && now % step == 0 {
-                pending.record(Path::new("log"), Change::Settled, at);
+                pending.record(Path::new("log"), PathChange::Settled, at);
             }
             let (paths, _) = pending.take_due(at);
             looks.extend(paths.iter().map(|_| now / 1_000));
@@ -326,17 +329,17 @@ mod tests {
     #[test]
     fn y12_other_files_are_as_quick_as_ever_and_a_quiet_file_is_again() {
         let start = Instant::now();
-        let mut pending = Pending::new(ms(3), ms(40), ms(1_000));
+        let mut pending = PendingChanges::new(ms(3), ms(40), ms(1_000));
         for now in (0..60_000).step_by(250) {
-            pending.record(Path::new("log"), Change::Settled, start + ms(now));
+            pending.record(Path::new("log"), PathChange::Settled, start + ms(now));
             pending.take_due(start + ms(now + 3));
         }
         let told = pending.take_turned_busy();
         assert_eq!(told.len(), 1, "told once: {told:?}");
         assert_eq!(pending.busy(start + ms(60_000)), 1);
         // Another file does not wait for it, and does not take it along.
-        pending.record(Path::new("log"), Change::Settled, start + ms(60_000));
-        pending.record(Path::new("note"), Change::Settled, start + ms(60_000));
+        pending.record(Path::new("log"), PathChange::Settled, start + ms(60_000));
+        pending.record(Path::new("note"), PathChange::Settled, start + ms(60_000));
         let (paths, _) = pending.take_due(start + ms(60_003));
         assert_eq!(paths, [PathBuf::from("note")]);
         // After a long silence it is a file like any other.
@@ -344,16 +347,16 @@ mod tests {
         assert_eq!(pending.take_due(later).0, [PathBuf::from("log")]);
         let after = later + ms(700_000);
         assert_eq!(pending.busy(after), 0);
-        pending.record(Path::new("log"), Change::Settled, after);
+        pending.record(Path::new("log"), PathChange::Settled, after);
         assert_eq!(pending.take_due(after + ms(3)).0, [PathBuf::from("log")]);
     }
 
     #[test]
     fn the_first_notice_is_told() {
         let start = Instant::now();
-        let mut pending = Pending::new(ms(3), ms(40), ms(100));
-        pending.record(Path::new("a"), Change::Ongoing, start);
-        pending.record(Path::new("b"), Change::Settled, start + ms(1));
+        let mut pending = PendingChanges::new(ms(3), ms(40), ms(100));
+        pending.record(Path::new("a"), PathChange::Ongoing, start);
+        pending.record(Path::new("b"), PathChange::Settled, start + ms(1));
         assert_eq!(
             pending.take_due(start + ms(4)),
             (vec![PathBuf::from("b")], Some(start + ms(1)))

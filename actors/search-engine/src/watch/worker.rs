@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use super::changes::{ChangeBatch, RescanReason};
 use super::directories::WatchedDirectories;
-use super::kernel::Event;
+use super::kernel::WatchEvent;
 use super::mode::{PollingReason, WatchMode};
 use super::options::WatchOptions;
-use super::pending::{Change, Pending};
-use crate::walk::{Admission, RootDirectory, encode_key, is_ignore_file};
+use super::pending::{PathChange, PendingChanges};
+use crate::walk::{RootDirectory, WalkFilter, encode_key, is_ignore_file};
 
 /// How soon a batch is offered again to a consumer that is busy.
 const RETRY_DELAY: Duration = Duration::from_millis(5);
@@ -29,7 +29,7 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 const BUSY_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// State of the thread.
-pub(super) struct Worker {
+pub(super) struct WatchWorker {
     root: RootDirectory,
     options: WatchOptions,
     batches: Sender<ChangeBatch>,
@@ -37,8 +37,8 @@ pub(super) struct Worker {
     mode: Arc<Mutex<WatchMode>>,
     /// `None` while only polling.
     folders: Option<WatchedDirectories>,
-    admission: Admission,
-    pending: Pending,
+    admission: WalkFilter,
+    pending: PendingChanges,
     /// A batch the consumer has not taken yet.
     unsent: ChangeBatch,
     next_poll: Option<Instant>,
@@ -49,7 +49,7 @@ pub(super) struct Worker {
     busy: Arc<AtomicUsize>,
 }
 
-impl Worker {
+impl WatchWorker {
     /// Sets up the watches; changes are recorded from here on.
     pub(super) fn new(
         root: RootDirectory,
@@ -63,8 +63,8 @@ impl Worker {
             WatchMode::Events
         };
         let mut worker = Self {
-            admission: Admission::new(&root),
-            pending: Pending::new(options.debounce, options.settle, options.max_delay),
+            admission: WalkFilter::new(&root),
+            pending: PendingChanges::new(options.debounce, options.settle, options.max_delay),
             root,
             options,
             batches,
@@ -152,8 +152,8 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, event: &Event) {
-        if event.change == Change::Unmounted {
+    fn take(&mut self, event: &WatchEvent) {
+        if event.change == PathChange::Unmounted {
             // Nothing was removed: what lies below is away with its file system.
             self.rescan(RescanReason::Unmounted);
             return;
@@ -161,7 +161,7 @@ impl Worker {
         self.record_change(&event.path, event.change, Instant::now());
     }
 
-    fn record_change(&mut self, path: &Path, change: Change, now: Instant) {
+    fn record_change(&mut self, path: &Path, change: PathChange, now: Instant) {
         if path == self.root.path() {
             // Its own attributes change often; it matters that it is gone, or another folder.
             let folders = self.folders.as_ref();
@@ -382,7 +382,7 @@ impl Worker {
 
     fn watch_all(&mut self) {
         let Some(folders) = self.folders.as_mut() else {
-            self.admission = Admission::new(&self.root);
+            self.admission = WalkFilter::new(&self.root);
             return;
         };
         let began = SystemTime::now();
@@ -408,7 +408,7 @@ impl Worker {
                 let is_directory = kind.is_ok_and(|kind| kind.is_dir());
                 // Rules have just been read.
                 if is_directory && !changes_rules(&path) && !self.is_watched(&path) {
-                    self.record_change(&path, Change::Settled, now);
+                    self.record_change(&path, PathChange::Settled, now);
                 }
             }
         }

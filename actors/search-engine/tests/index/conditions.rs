@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use search_engine::index::{
-    DocumentRecord, LexicalResult, MAX_VERIFIED, Page, RerankedDocument, Reranker, Scope,
-    TextSource, closest_identifier, closest_word, search_in,
+    DocumentRecord, LexicalResult, MAX_VERIFIED, PageRequest, RerankedDocument, Reranker,
+    SearchScope, TextSource, closest_identifier, closest_word, search_in,
 };
 
 use super::*;
@@ -23,18 +23,18 @@ impl TextSource for Library {
     }
 }
 
-pub(super) fn page(limit: usize) -> Page {
-    Page {
+pub(super) fn page(limit: usize) -> PageRequest {
+    PageRequest {
         limit,
-        ..Page::default()
+        ..PageRequest::default()
     }
 }
 
 pub(super) fn scope<'s>(
     snapshots: &'s [IndexSnapshot],
     texts: Option<&'s dyn TextSource>,
-) -> Scope<'s> {
-    Scope {
+) -> SearchScope<'s> {
+    SearchScope {
         snapshots,
         names: &["Here"],
         texts,
@@ -42,7 +42,7 @@ pub(super) fn scope<'s>(
     }
 }
 
-pub(super) fn ask(scope: &Scope<'_>, text: &str, page: Page) -> Hits {
+pub(super) fn ask(scope: &SearchScope<'_>, text: &str, page: PageRequest) -> Hits {
     let query = parse(&SearchRequest::for_text(text)).expect("the query parses");
     search_in(scope, &query, RelevanceFunction::BM25F, page).expect("the search succeeds")
 }
@@ -304,10 +304,10 @@ fn a_beginning_adds_to_the_score_of_every_document_that_has_it() {
     }
     put(&mut index, "other", "", "trousers");
     let sources = [commit(&mut index)];
-    let explained = Page {
+    let explained = PageRequest {
         limit: 5,
         explain: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     for query in [
         "fox AND tr*",
@@ -382,18 +382,18 @@ fn the_second_look_orders_adds_and_explains() {
     let reranker = ByKey {
         more: Some("a-wolf"),
     };
-    let with = Scope {
+    let with = SearchScope {
         reranker: Some(&reranker),
         ..scope(&sources, None)
     };
-    let look = |text: &str, page: Page| {
+    let look = |text: &str, page: PageRequest| {
         let query = parse(&SearchRequest::for_text(text)).expect("parses");
         search_in(&with, &query, RelevanceFunction::ServiceGraph, page).expect("searches")
     };
-    let explained = Page {
+    let explained = PageRequest {
         limit: 3,
         explain: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let hits = look("fox", explained);
     // The best 200 of 300 are ranked again; the other 100 follow.
@@ -410,10 +410,10 @@ fn the_second_look_orders_adds_and_explains() {
     for skip in (0..301).step_by(50) {
         let hits = look(
             "fox",
-            Page {
+            PageRequest {
                 skip,
                 limit: 50,
-                ..Page::default()
+                ..PageRequest::default()
             },
         );
         for hit in hits.hits {

@@ -3,7 +3,7 @@
 
 use super::*;
 use search_engine::index::{
-    LexicalResult, Nearness, Page, RerankedDocument, Reranker, Scope, search_in,
+    LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope, search_in,
 };
 
 /// Everything that a search says of each document, with the bits of its score.
@@ -187,17 +187,17 @@ fn u7_a_total_is_never_above_the_corpus() {
     let snapshot = commit(&mut index);
     let total = |near: std::ops::Range<usize>, text: &str| {
         let neighbours = Neighbours(near.map(|number| format!("{number:04}.md")).collect());
-        let scope = Scope {
+        let scope = SearchScope {
             snapshots: std::slice::from_ref(&snapshot),
             names: &[],
             texts: None,
             reranker: Some(&neighbours),
         };
         let query = parse(&SearchRequest::for_text(text)).expect("parses");
-        let page = Page {
+        let page = PageRequest {
             skip: 0,
             limit: 10,
-            ..Page::default()
+            ..PageRequest::default()
         };
         let hits = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page);
         hits.expect("searches").total

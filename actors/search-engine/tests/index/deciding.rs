@@ -2,7 +2,7 @@
 
 use super::*;
 use search_engine::index::{
-    Hits, LexicalResult, Nearness, Page, RerankedDocument, Reranker, Scope, search_in,
+    Hits, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope, search_in,
 };
 
 /// Puts last what the words put first.
@@ -39,17 +39,17 @@ pub(super) fn ask(
     function: RelevanceFunction,
     skip: usize,
 ) -> Hits {
-    let scope = Scope {
+    let scope = SearchScope {
         snapshots: std::slice::from_ref(snapshot),
         names: &[],
         texts: None,
         reranker: Some(&Upside),
     };
-    let page = Page {
+    let page = PageRequest {
         skip,
         limit: 10,
         explain: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let query = parse(&SearchRequest::for_text(text)).expect("parses");
     search_in(&scope, &query, function, page).expect("searches")

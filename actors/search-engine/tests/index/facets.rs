@@ -5,7 +5,7 @@ use super::*;
 use search_core::answer::SortOrder;
 use search_core::document::ContentKind;
 use search_core::facets::{FacetCounts, extension, folder};
-use search_engine::index::{Hit, Page, Scope, search_in};
+use search_engine::index::{PageRequest, SearchHit, SearchScope, search_in};
 
 const KEYS: [&str; 12] = [
     "a.md",
@@ -40,8 +40,13 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-fn hits(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, page: Page) -> Hits {
-    let scope = Scope {
+fn hits(
+    snapshot: &IndexSnapshot,
+    text: &str,
+    function: RelevanceFunction,
+    page: PageRequest,
+) -> Hits {
+    let scope = SearchScope {
         snapshots: std::slice::from_ref(snapshot),
         names: &[],
         texts: None,
@@ -51,14 +56,14 @@ fn hits(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, page:
     search_in(&scope, &query, function, page).expect("searches")
 }
 
-fn keys_of(hits: &[Hit]) -> Vec<&str> {
+fn keys_of(hits: &[SearchHit]) -> Vec<&str> {
     hits.iter().map(|hit| hit.record.key.as_str()).collect()
 }
 
 fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
-    let page = Page {
+    let page = PageRequest {
         limit: MAX_LIMIT,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let plain = hits(snapshot, text, function, page);
     assert_eq!(plain.facets, None);
@@ -66,7 +71,7 @@ fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
         snapshot,
         text,
         function,
-        Page {
+        PageRequest {
             facets: true,
             ..page
         },
@@ -85,10 +90,10 @@ fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
     for (sort, sign) in [(SortOrder::Newest, -1), (SortOrder::Oldest, 1)] {
         let mut wanted = plain.hits.clone();
         wanted.sort_by_key(|hit| hit.record.modified.map_or(i64::MAX, |time| sign * time));
-        let sorted = hits(snapshot, text, function, Page { sort, ..page });
+        let sorted = hits(snapshot, text, function, PageRequest { sort, ..page });
         assert_eq!(sorted.total, plain.total);
-        let time = |hit: &Hit| hit.record.modified;
-        let times = |hits: &[Hit]| hits.iter().map(time).collect::<Vec<_>>();
+        let time = |hit: &SearchHit| hit.record.modified;
+        let times = |hits: &[SearchHit]| hits.iter().map(time).collect::<Vec<_>>();
         assert_eq!(times(&sorted.hits), times(&wanted), "{text} {function:?}");
         // BM25F looks once more at the best ones; in the order of time the words alone count.
         for hit in &sorted.hits {
@@ -102,7 +107,7 @@ fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
             assert_eq!(same.map(|one| one.score), Some(hit.score));
         }
         let (skip, limit) = (1, 2);
-        let part = Page {
+        let part = PageRequest {
             skip,
             limit,
             sort,
@@ -173,10 +178,10 @@ fn i16_what_files_are_for_narrows_a_search_down() {
         }
     }
     let snapshot = commit(&mut index);
-    let page = Page {
+    let page = PageRequest {
         limit: 10,
         facets: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     for (text, wanted) in [
         ("lift is:test", vec!["tests/lift.rs", "tests/wing.rs"]),
@@ -238,10 +243,10 @@ fn i16_what_files_are_for_may_count_for_nothing() {
     }
     let snapshot = commit(&mut index);
     let first = |text: &str, ignores_roles| {
-        let page = Page {
+        let page = PageRequest {
             limit: 10,
             ignores_roles,
-            ..Page::default()
+            ..PageRequest::default()
         };
         let found = hits(&snapshot, text, RelevanceFunction::BM25F, page);
         keys_of(&found.hits)[0].to_owned()
@@ -298,9 +303,9 @@ fn i16_days_narrow_a_search_down() {
                 &snapshot,
                 &text,
                 function,
-                Page {
+                PageRequest {
                     limit: 10,
-                    ..Page::default()
+                    ..PageRequest::default()
                 },
             );
             let mut keys = keys_of(&found.hits);

@@ -2,7 +2,7 @@
 
 use super::*;
 use search_core::query::ParsedQuery;
-use search_engine::index::{Hit, Page, Scope, search_in};
+use search_engine::index::{PageRequest, SearchHit, SearchScope, search_in};
 
 /// BM25F as in the books, over documents in memory.
 struct Naive {
@@ -70,22 +70,22 @@ impl Naive {
 }
 
 fn explained(snapshot: &IndexSnapshot, query: &ParsedQuery, function: RelevanceFunction) -> Hits {
-    let scope = Scope {
+    let scope = SearchScope {
         snapshots: std::slice::from_ref(snapshot),
         names: &[],
         texts: None,
         reranker: None,
     };
-    let page = Page {
+    let page = PageRequest {
         limit: 100,
         explain: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     search_in(&scope, query, function, page).expect("searches")
 }
 
 /// What the words of a hit gave.
-fn words_score(hit: &Hit) -> f32 {
+fn words_score(hit: &SearchHit) -> f32 {
     let parts = &hit.explanation.as_ref().expect("it was asked for").parts;
     let words = parts.iter().filter(|part| part.kind == "term");
     words.map(|part| part.score).sum()

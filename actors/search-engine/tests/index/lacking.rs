@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use super::*;
 use search_engine::index::{
-    LackedTerm, LexicalResult, Nearness, Page, RerankedDocument, Reranker, Scope, search_in,
+    LackedTerm, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope,
+    search_in,
 };
 
 /// Notes what each result lacks, and gives those that lack a word a little for it.
@@ -40,16 +41,16 @@ impl Reranker for Otherwise {
 }
 
 fn ask(snapshots: &[IndexSnapshot], reranker: &Otherwise) -> Hits {
-    let scope = Scope {
+    let scope = SearchScope {
         snapshots,
         names: &[],
         texts: None,
         reranker: Some(reranker),
     };
-    let page = Page {
+    let page = PageRequest {
         limit: 10,
         explain: true,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let query = parse(&SearchRequest::for_text(
         "flutter of wings, wings and zeppelins",

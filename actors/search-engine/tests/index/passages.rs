@@ -1,7 +1,7 @@
 //! Ranking by passages: words that stand together count, in long documents; and what the names,
 //! definitions and roles of files add in questions about code.
 
-use search_engine::index::{Page, Scope, search_in};
+use search_engine::index::{PageRequest, SearchScope, search_in};
 
 use super::deciding::ask;
 use super::*;
@@ -120,16 +120,16 @@ fn i16_the_main_package_and_no_twin_for_windows_come_first() {
     }
     let snapshot = commit(&mut index);
     let found = |names: &[&str], text: &str| {
-        let scope = Scope {
+        let scope = SearchScope {
             snapshots: std::slice::from_ref(&snapshot),
             names,
             texts: None,
             reranker: None,
         };
         let query = parse(&SearchRequest::for_text(text)).expect("parses");
-        let page = Page {
+        let page = PageRequest {
             limit: 1,
-            ..Page::default()
+            ..PageRequest::default()
         };
         let hits = search_in(&scope, &query, RelevanceFunction::BM25F, page).expect("searches");
         keys(&hits)[0].to_owned()

@@ -2,8 +2,10 @@
 
 use std::cell::Cell;
 
-use search_engine::index::{DocumentRecord, MAX_VERIFIED, Page, Scope, TextSource, search_in};
-use search_engine::reading::{Reading, WordPiece};
+use search_engine::index::{
+    DocumentRecord, MAX_VERIFIED, PageRequest, SearchScope, TextSource, search_in,
+};
+use search_engine::reading::{TextReadResult, WordPiece};
 
 use super::*;
 
@@ -30,11 +32,11 @@ impl TextSource for KnownTexts {
         record: &DocumentRecord,
         _: String,
         piece: WordPiece<'_>,
-    ) -> Reading {
+    ) -> TextReadResult {
         let page = self.texts.get(&record.key).filter(|_| self.are_pages);
         let known = page.and_then(|page| match piece.is_in(page) {
-            false => Some(Reading::RuledOut(page.len())),
-            true if piece.is_all => Some(Reading::Holds(page.len())),
+            false => Some(TextReadResult::RuledOut(page.len())),
+            true if piece.is_all => Some(TextReadResult::Holds(page.len())),
             true => None,
         });
         if known.is_some() {
@@ -42,7 +44,7 @@ impl TextSource for KnownTexts {
         }
         known.unwrap_or_else(|| {
             self.text(source, record)
-                .map_or(Reading::Unreadable, Reading::Text)
+                .map_or(TextReadResult::Unreadable, TextReadResult::Text)
         })
     }
 }
@@ -59,16 +61,16 @@ impl KnownTexts {
 
     fn page(&self, sources: &[IndexSnapshot], text: &str, skip: usize, limit: usize) -> Hits {
         let query = parse(&SearchRequest::for_text(text)).expect("the query parses");
-        let scope = Scope {
+        let scope = SearchScope {
             snapshots: sources,
             names: &["Here"],
             texts: Some(self),
             reranker: None,
         };
-        let page = Page {
+        let page = PageRequest {
             skip,
             limit,
-            ..Page::default()
+            ..PageRequest::default()
         };
         self.reads.set(0);
         search_in(&scope, &query, RelevanceFunction::BM25F, page).expect("the search succeeds")

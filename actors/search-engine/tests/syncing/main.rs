@@ -19,8 +19,8 @@ use search_core::query::{SearchRequest, parse};
 use search_core::role::FileFilter;
 use search_engine::excerpt::{Excerpt, Excerpter};
 use search_engine::sync::{
-    CancelFlag, IndexSink, KnownFile, Plan, SyncError, SyncOptions, SyncReport, TimestampUpdate,
-    apply, walk_all,
+    CancelFlag, IndexSink, KnownFile, SyncError, SyncOptions, SyncPlan, SyncReport,
+    TimestampUpdate, apply, walk_all,
 };
 use search_engine::walk::{RootDirectory, SkipReason, WalkOptions};
 
@@ -82,7 +82,7 @@ fn walk_options() -> WalkOptions {
 fn synchronize_with(folder: &Path, index: &mut Memory, two_threads: bool) -> SyncReport {
     let root = RootDirectory::open(folder).unwrap();
     let walk = walk_options();
-    let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+    let plan = SyncPlan::compare(index.known(), walk_all(&root, &walk));
     let mut options = SyncOptions::new(&walk);
     options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
     let mut last = None;
@@ -241,7 +241,7 @@ fn a_file_that_vanishes_after_the_walk_is_no_error() {
     }
     let root = RootDirectory::open(folder.path()).unwrap();
     let walk = walk_options();
-    let plan = Plan::compare(FxHashMap::default(), walk_all(&root, &walk));
+    let plan = SyncPlan::compare(FxHashMap::default(), walk_all(&root, &walk));
     fs::remove_file(folder.path().join("b")).unwrap();
     let mut index = Memory::default();
     let report = apply(&root, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
@@ -270,7 +270,7 @@ fn a_synchronisation_can_be_ended_and_taken_up_again() {
         let root = RootDirectory::open(folder.path()).unwrap();
         let walk = walk_options();
         let mut index = Memory::default();
-        let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+        let plan = SyncPlan::compare(index.known(), walk_all(&root, &walk));
         let mut options = SyncOptions::new(&walk);
         options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
         let cancel: CancelFlag = options.cancel.clone();
@@ -321,7 +321,7 @@ fn an_index_that_fails_ends_both_threads() {
     let walk = walk_options();
     let mut options = SyncOptions::new(&walk);
     options.min_files_for_two_threads = 0;
-    let plan = Plan::compare(FxHashMap::default(), walk_all(&root, &walk));
+    let plan = SyncPlan::compare(FxHashMap::default(), walk_all(&root, &walk));
     let result = apply(&root, plan, &options, &mut Full(3), |_| {});
     assert_eq!(result.unwrap_err(), SyncError::Sink("the disk is full"));
 }

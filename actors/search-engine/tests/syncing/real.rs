@@ -28,7 +28,7 @@ fn indexed(location: &str) -> Memory {
     let walk = WalkOptions::new(files.filter);
     let mut index = Memory::default();
     let found = walk_all(&root, &walk);
-    let plan = Plan::compare(index.known(), found);
+    let plan = SyncPlan::compare(index.known(), found);
     apply(&root, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
     index
 }

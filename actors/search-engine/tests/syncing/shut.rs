@@ -63,8 +63,8 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
         changed: ["shut.md".to_owned()].into(),
         ..ChangeBatch::default()
     };
-    let of_event = Plan::from_changes(&batch, |key| known.get(key).copied(), |_| Vec::new());
-    let compared = Plan::compare(index.known(), walk_all(&root, &walk));
+    let of_event = SyncPlan::from_changes(&batch, |key| known.get(key).copied(), |_| Vec::new());
+    let compared = SyncPlan::compare(index.known(), walk_all(&root, &walk));
     // The walk sees that it may not be read.
     let mut walked = walk_all(&root, &walk);
     walked.files.retain(|file| file.key != "shut.md");
@@ -72,7 +72,7 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
         key: "shut.md".to_owned(),
         reason: SkipReason::Unreadable,
     });
-    let walked = Plan::compare(index.known(), walked);
+    let walked = SyncPlan::compare(index.known(), walked);
     for plan in [of_event, compared, walked] {
         assert!(plan.remove.is_empty());
         let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
@@ -112,7 +112,7 @@ fn i16_a_file_whose_reading_fails_stays_as_it_was_and_what_was_seen_of_one_count
         write(folder.path(), "a.md", "another");
         let root = RootDirectory::open(folder.path()).unwrap();
         let (walk, shut) = (walk_options(), Shut(root.clone(), "a.md", reason));
-        let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+        let plan = SyncPlan::compare(index.known(), walk_all(&root, &walk));
         let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
         assert_eq!(report.skipped.get(reason), 1);
         assert_eq!(index.documents.contains_key("a.md"), stays, "{reason}");

@@ -9,14 +9,14 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::format::Format;
-use crate::text::Limits;
+use crate::format::DocumentFormat;
+use crate::text::DocumentLimits;
 
 /// One document to read.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub(super) format: Format,
-    pub(super) limits: Limits,
+pub(super) struct ReadRequest {
+    pub(super) format: DocumentFormat,
+    pub(super) limits: DocumentLimits,
     /// Bytes of the document that follow.
     pub(super) bytes: u64,
 }

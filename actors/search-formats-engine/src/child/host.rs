@@ -13,20 +13,20 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::READ_DOCUMENTS;
-use super::frame::{Request, receive, send};
-use crate::format::Format;
-use crate::text::{Limits, Refusal, Text};
+use super::frame::{ReadRequest, receive, send};
+use crate::format::DocumentFormat;
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText};
 
 /// What is started as a child: a program that calls [`crate::serve`] when it gets these arguments.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct ReaderProgram {
     /// Its path: usually the running program itself.
     pub path: PathBuf,
     /// Arguments that lead to [`crate::serve`].
     pub arguments: Vec<OsString>,
 }
 
-impl Program {
+impl ReaderProgram {
     /// The running program itself, which begins with [`crate::serve_if_asked`].
     pub fn running_program(path: PathBuf) -> Self {
         Self {
@@ -38,9 +38,9 @@ impl Program {
 
 /// Reads documents in child processes; clones share them.
 #[derive(Debug, Clone)]
-pub struct Readers {
-    program: Arc<Program>,
-    limits: Limits,
+pub struct ReaderPool {
+    program: Arc<ReaderProgram>,
+    limits: DocumentLimits,
     /// Children that wait for work.
     idle: Arc<Mutex<Vec<Reader>>>,
 }
@@ -55,9 +55,9 @@ const LACKS: [i32; 4] = [11, 12, 23, 24];
 /// Documents one child reads before it is replaced: what parsers leak goes with it.
 const DOCUMENTS: u32 = 500;
 
-impl Readers {
+impl ReaderPool {
     /// Nothing is started before the first document.
-    pub fn new(program: Program, limits: Limits) -> Self {
+    pub fn new(program: ReaderProgram, limits: DocumentLimits) -> Self {
         Self {
             program: Arc::new(program),
             limits,
@@ -70,7 +70,11 @@ impl Readers {
     /// # Errors
     /// When the document is refused, took too long, or took its process down. The next call is not
     /// affected.
-    pub fn read(&self, format: Format, bytes: &[u8]) -> Result<Text, Refusal> {
+    pub fn read(
+        &self,
+        format: DocumentFormat,
+        bytes: &[u8],
+    ) -> Result<ExtractedText, DocumentRefusal> {
         let waiting = self.idle.lock().pop();
         let mut reader = match waiting {
             Some(reader) => reader,
@@ -97,10 +101,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(program: &Program) -> Result<Self, Refusal> {
+    fn start(program: &ReaderProgram) -> Result<Self, DocumentRefusal> {
         let no_reader = |error: std::io::Error| match error.raw_os_error() {
-            Some(number) if LACKS.contains(&number) => Refusal::NoResources(error.to_string()),
-            _ => Refusal::NoReader(error.to_string()),
+            Some(number) if LACKS.contains(&number) => {
+                DocumentRefusal::NoResources(error.to_string())
+            }
+            _ => DocumentRefusal::NoReader(error.to_string()),
         };
         let (ours, theirs) = UnixStream::pair().map_err(no_reader)?;
         let mut command = Command::new(&program.path);
@@ -123,13 +129,13 @@ impl Reader {
 
     fn read(
         &mut self,
-        format: Format,
+        format: DocumentFormat,
         bytes: &[u8],
-        limits: &Limits,
-    ) -> std::io::Result<Result<Text, Refusal>> {
+        limits: &DocumentLimits,
+    ) -> std::io::Result<Result<ExtractedText, DocumentRefusal>> {
         self.documents += 1;
         let deadline = Instant::now() + limits.time;
-        let request = Request {
+        let request = ReadRequest {
             format,
             limits: *limits,
             bytes: bytes.len() as u64,
@@ -145,22 +151,22 @@ impl Reader {
     }
 
     /// Ends a child that broke the conversation, and says what the document did.
-    fn end_child(mut self, broken: &std::io::Error, limit: Duration) -> Refusal {
+    fn end_child(mut self, broken: &std::io::Error, limit: Duration) -> DocumentRefusal {
         let too_slow = matches!(broken.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock);
         if too_slow {
             // Dropped: killed and waited for.
-            return Refusal::TooSlow(limit);
+            return DocumentRefusal::TooSlow(limit);
         }
         // It has closed its end: it is gone or about to be; one that is not is killed.
         let patience = Instant::now() + Duration::from_secs(1);
         while Instant::now() < patience {
             match self.child.try_wait() {
-                Ok(Some(status)) => return Refusal::Died(status.to_string()),
+                Ok(Some(status)) => return DocumentRefusal::Died(status.to_string()),
                 Ok(None) => std::thread::park_timeout(Duration::from_millis(5)),
-                Err(error) => return Refusal::Died(error.to_string()),
+                Err(error) => return DocumentRefusal::Died(error.to_string()),
             }
         }
-        Refusal::Died(broken.to_string())
+        DocumentRefusal::Died(broken.to_string())
     }
 }
 

@@ -4,7 +4,7 @@ mod frame;
 mod host;
 mod serving;
 
-pub use host::{Program, Readers};
+pub use host::{ReaderPool, ReaderProgram};
 pub use serving::{serve, serve_if_asked};
 
 /// The argument with which a program starts itself to read documents that could do harm.

@@ -9,9 +9,9 @@ use std::thread;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::frame::{Request, receive, send};
+use super::frame::{ReadRequest, receive, send};
 use crate::parse;
-use crate::text::{Refusal, Text};
+use crate::text::{DocumentRefusal, ExtractedText};
 
 /// The largest document that is taken over.
 const MAX_DOCUMENT: u64 = 1 << 30;
@@ -23,8 +23,8 @@ const STACK: usize = 16 << 20;
 /// Serves the parent over the socket that is this process's standard input; returns when the parent
 /// has closed it.
 ///
-/// Call it before anything else in a process started by [`crate::Readers`]: it takes this process's
-/// rights to memory, files and new processes away.
+/// Call it before anything else in a process started by [`crate::ReaderPool`]: it takes this
+/// process's rights to memory, files and new processes away.
 ///
 /// # Errors
 /// When standard input is no socket, or the parent speaks nonsense.
@@ -43,7 +43,7 @@ pub fn serve() -> std::io::Result<()> {
 fn converse(socket: &UnixStream) -> std::io::Result<()> {
     let mut bounded = false;
     loop {
-        let request: Request = match receive(&mut &*socket) {
+        let request: ReadRequest = match receive(&mut &*socket) {
             Ok(request) => request,
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
@@ -57,7 +57,7 @@ fn converse(socket: &UnixStream) -> std::io::Result<()> {
 }
 
 /// [`serve`], when `arguments` (with the program's name first) say that a process started by
-/// [`running_program`](super::Program::running_program) is what this is; `None` elsewhere.
+/// [`running_program`](super::ReaderProgram::running_program) is what this is; `None` elsewhere.
 pub fn serve_if_asked(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Option<std::io::Result<()>> {
@@ -65,7 +65,10 @@ pub fn serve_if_asked(
     (first == super::READ_DOCUMENTS).then(serve)
 }
 
-fn answer(request: &Request, socket: &UnixStream) -> std::io::Result<Result<Text, Refusal>> {
+fn answer(
+    request: &ReadRequest,
+    socket: &UnixStream,
+) -> std::io::Result<Result<ExtractedText, DocumentRefusal>> {
     if request.bytes > MAX_DOCUMENT {
         return Err(std::io::Error::other("the document is too large"));
     }
@@ -77,7 +80,7 @@ fn answer(request: &Request, socket: &UnixStream) -> std::io::Result<Result<Text
     let read = catch_unwind(AssertUnwindSafe(|| {
         parse::read(request.format, &bytes, &request.limits)
     }));
-    Ok(read.unwrap_or_else(|_| Err(Refusal::Malformed("its parser failed".to_owned()))))
+    Ok(read.unwrap_or_else(|_| Err(DocumentRefusal::Malformed("its parser failed".to_owned()))))
 }
 
 /// Bounds what this process may have. What it has mapped so far (the program itself, stacks, what

@@ -5,7 +5,7 @@ mod escapes;
 mod mdoc;
 mod page;
 
-use crate::text::{Limits, Refusal, Text};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText};
 
 /// Bytes of a file in which the first request of a page has to stand.
 const HEAD: usize = 8 << 10;
@@ -34,7 +34,10 @@ pub(crate) fn is_page(bytes: &[u8]) -> bool {
     })
 }
 
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+pub(crate) fn read(
+    bytes: &[u8],
+    limits: &DocumentLimits,
+) -> Result<ExtractedText, DocumentRefusal> {
     match std::str::from_utf8(bytes) {
         Ok(text) => page::read(text, limits),
         // Older pages are in Latin-1.

@@ -2,7 +2,7 @@
 
 use super::escapes::plain;
 use super::mdoc;
-use crate::text::{Collector, Limits, Refusal, Text, one_line};
+use crate::text::{DocumentLimits, DocumentRefusal, ExtractedText, TextCollector, one_line};
 
 /// Requests that end a paragraph.
 const BREAKS: [&str; 30] = [
@@ -20,9 +20,9 @@ const SPACED: [&str; 7] = ["B", "I", "SM", "SB", "R", "CW", "Li"];
 /// The same with arguments in changing fonts, that stand together.
 const JOINED: [&str; 6] = ["BR", "RB", "BI", "IB", "IR", "RI"];
 
-pub(super) fn read(text: &str, limits: &Limits) -> Result<Text, Refusal> {
+pub(super) fn read(text: &str, limits: &DocumentLimits) -> Result<ExtractedText, DocumentRefusal> {
     let mut page = Page {
-        into: Collector::new(limits),
+        into: TextCollector::new(limits),
         line: String::new(),
         section: String::new(),
         called: String::new(),
@@ -66,7 +66,7 @@ enum Table {
 }
 
 struct Page {
-    into: Collector,
+    into: TextCollector,
     /// The open paragraph.
     line: String,
     /// The heading of the section, in capitals.
@@ -327,8 +327,8 @@ fn words_of(rest: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn read_page(text: &str) -> Text {
-        read(text, &Limits::default()).expect("it is read")
+    fn read_page(text: &str) -> ExtractedText {
+        read(text, &DocumentLimits::default()).expect("it is read")
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
     fn what_is_cut_off_anywhere_is_read() {
         let page = ".TH A 1\n.SH\nNAME\na \\- b\n.IP \"x \\\"\n.ie n \\{\\\n.B \\fBx\n.\\}\n.TS\nl.\nT{\nx\nT}\n.UR\n.so man1/b.1";
         for end in 0..page.len() {
-            let _ = read(&page[..end], &Limits::default());
+            let _ = read(&page[..end], &DocumentLimits::default());
         }
         assert_eq!(read_page(page).title, "a - b");
     }

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use search_formats_engine::{Format, Limits, Refusal, read};
+use search_formats_engine::{DocumentFormat, DocumentLimits, DocumentRefusal, read};
 
 use crate::{limits, make, readers};
 
-fn refusal(format: Format, bytes: &[u8]) -> Refusal {
+fn refusal(format: DocumentFormat, bytes: &[u8]) -> DocumentRefusal {
     let readers = readers(limits());
     let refusal = readers.read(format, bytes).expect_err("it is refused");
-    let next = readers.read(Format::Mail, b"Subject: next\n\ntext");
+    let next = readers.read(DocumentFormat::Mail, b"Subject: next\n\ntext");
     assert_eq!(
         next.map(|text| text.title),
         Ok("next".to_owned()),
@@ -24,7 +24,10 @@ fn s12_an_archive_that_unpacks_to_a_thousand_times_its_size_is_refused() {
     let zeros = vec![b' '; 24 << 20];
     let bomb = make::archive(&[("word/document.xml", &zeros)]);
     assert!(bomb.len() < 100 << 10, "it is a bomb: {} bytes", bomb.len());
-    assert!(matches!(refusal(Format::Docx, &bomb), Refusal::Bomb(_)));
+    assert!(matches!(
+        refusal(DocumentFormat::Docx, &bomb),
+        DocumentRefusal::Bomb(_)
+    ));
 }
 
 #[test]
@@ -35,8 +38,8 @@ fn s12_an_archive_of_very_many_parts_is_refused() {
         .map(|name| (name.as_str(), b"".as_slice()))
         .collect();
     assert!(matches!(
-        refusal(Format::Odt, &make::archive(&parts)),
-        Refusal::Bomb(_)
+        refusal(DocumentFormat::Odt, &make::archive(&parts)),
+        DocumentRefusal::Bomb(_)
     ));
 }
 
@@ -44,8 +47,8 @@ fn s12_an_archive_of_very_many_parts_is_refused() {
 fn s12_elements_deep_inside_each_other_are_refused() {
     let deep = format!("{}x{}", "<a>".repeat(100_000), "</a>".repeat(100_000));
     assert!(matches!(
-        refusal(Format::Docx, &make::docx(&deep)),
-        Refusal::Bomb(_)
+        refusal(DocumentFormat::Docx, &make::docx(&deep)),
+        DocumentRefusal::Bomb(_)
     ));
 }
 
@@ -53,7 +56,7 @@ fn s12_elements_deep_inside_each_other_are_refused() {
 fn s12_entities_are_not_expanded() {
     let laughs = r#"<!DOCTYPE x [<!ENTITY a "haha"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]><w:p><w:t>&b;&f; end</w:t></w:p>"#;
     let text = readers(limits())
-        .read(Format::Docx, &make::docx(laughs))
+        .read(DocumentFormat::Docx, &make::docx(laughs))
         .unwrap();
     assert!(
         !text.body.contains("haha") && !text.body.contains("root:"),
@@ -66,31 +69,31 @@ fn s12_entities_are_not_expanded() {
 #[test]
 fn a_text_longer_than_the_limit_is_cut_at_a_character() {
     let paragraph = format!("<w:p><w:t>{}</w:t></w:p>", "ü".repeat(1000));
-    let small = Limits {
+    let small = DocumentLimits {
         text: 101,
         ..limits()
     };
     let text = readers(small)
-        .read(Format::Docx, &make::docx(&paragraph.repeat(10)))
+        .read(DocumentFormat::Docx, &make::docx(&paragraph.repeat(10)))
         .unwrap();
     assert_eq!(text.body, format!("{}\n", "ü".repeat(50)));
 }
 
 #[test]
 fn s12_a_child_out_of_memory_costs_one_document() {
-    let small = Limits {
+    let small = DocumentLimits {
         memory: 256 << 20,
         ..limits()
     };
     let readers = readers(small);
     let zeros = vec![0; 400 << 20];
     let refusal = readers
-        .read(Format::Mail, &zeros)
+        .read(DocumentFormat::Mail, &zeros)
         .expect_err("more than the child may have");
-    assert!(matches!(refusal, Refusal::Died(_)), "{refusal}");
+    assert!(matches!(refusal, DocumentRefusal::Died(_)), "{refusal}");
     assert_eq!(
         readers
-            .read(Format::Mail, b"Subject: next\n\ntext")
+            .read(DocumentFormat::Mail, b"Subject: next\n\ntext")
             .unwrap()
             .title,
         "next"
@@ -99,19 +102,19 @@ fn s12_a_child_out_of_memory_costs_one_document() {
 
 #[test]
 fn a_child_that_does_not_answer_in_time_is_ended() {
-    let program = search_formats_engine::Program {
+    let program = search_formats_engine::ReaderProgram {
         path: "/bin/sleep".into(),
         arguments: vec!["1000".into()],
     };
-    let short = Limits {
+    let short = DocumentLimits {
         time: Duration::from_millis(200),
         ..limits()
     };
     let begun = Instant::now();
-    let refusal = search_formats_engine::Readers::new(program, short)
-        .read(Format::Mail, b"Subject: x\n\ny")
+    let refusal = search_formats_engine::ReaderPool::new(program, short)
+        .read(DocumentFormat::Mail, b"Subject: x\n\ny")
         .expect_err("it sleeps");
-    assert_eq!(refusal, Refusal::TooSlow(short.time));
+    assert_eq!(refusal, DocumentRefusal::TooSlow(short.time));
     assert!(
         begun.elapsed() < Duration::from_secs(100),
         "it was not waited for"
@@ -121,38 +124,47 @@ fn a_child_that_does_not_answer_in_time_is_ended() {
 #[test]
 fn damaged_documents_are_refused_with_a_reason() {
     for format in [
-        Format::Pdf,
-        Format::Docx,
-        Format::Odt,
-        Format::Epub,
-        Format::Notebook,
+        DocumentFormat::Pdf,
+        DocumentFormat::Docx,
+        DocumentFormat::Odt,
+        DocumentFormat::Epub,
+        DocumentFormat::Notebook,
     ] {
         let why = refusal(format, b"no such thing \x00\xff\xfe");
-        assert!(matches!(why, Refusal::Malformed(_)), "{format:?}: {why}");
+        assert!(
+            matches!(why, DocumentRefusal::Malformed(_)),
+            "{format:?}: {why}"
+        );
     }
     let sound = make::epub(&[("a.xhtml", "<p>text</p>")]);
     assert!(matches!(
-        refusal(Format::Epub, &sound[..sound.len() / 2]),
-        Refusal::Malformed(_)
+        refusal(DocumentFormat::Epub, &sound[..sound.len() / 2]),
+        DocumentRefusal::Malformed(_)
     ));
 }
 
 #[test]
 fn s12_every_truncation_and_flipped_byte_is_survived() {
-    let small = Limits {
+    let small = DocumentLimits {
         unpacked: 1 << 20,
         ..limits()
     };
     let documents = [
-        (Format::Docx, make::docx("<w:p><w:t>some text</w:t></w:p>")),
-        (Format::Epub, make::epub(&[("a.xhtml", "<p>text</p>")])),
         (
-            Format::Mail,
+            DocumentFormat::Docx,
+            make::docx("<w:p><w:t>some text</w:t></w:p>"),
+        ),
+        (
+            DocumentFormat::Epub,
+            make::epub(&[("a.xhtml", "<p>text</p>")]),
+        ),
+        (
+            DocumentFormat::Mail,
             b"Subject: x\nContent-Type: multipart/mixed; boundary=X\n\n--X\n\ntext\n--X--\n"
                 .to_vec(),
         ),
         (
-            Format::Notebook,
+            DocumentFormat::Notebook,
             br##"{"cells":[{"cell_type":"markdown","source":["# a"]}]}"##.to_vec(),
         ),
     ];

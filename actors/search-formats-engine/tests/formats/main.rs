@@ -8,7 +8,7 @@ mod sound;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use search_formats_engine::{Limits, Program, Readers};
+use search_formats_engine::{DocumentLimits, ReaderPool, ReaderProgram};
 
 /// The child of the tests is this test program itself, asked for one test that is the child's main
 /// function.
@@ -21,19 +21,19 @@ fn child_of_the_tests() {
     let _ = search_formats_engine::serve();
 }
 
-fn readers(limits: Limits) -> Readers {
-    let program = Program {
+fn readers(limits: DocumentLimits) -> ReaderPool {
+    let program = ReaderProgram {
         path: std::env::current_exe().unwrap(),
         arguments: [CHILD, "--exact", "--nocapture"]
             .map(OsString::from)
             .to_vec(),
     };
-    Readers::new(program, limits)
+    ReaderPool::new(program, limits)
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> DocumentLimits {
+    DocumentLimits {
         time: Duration::from_secs(60),
-        ..Limits::default()
+        ..DocumentLimits::default()
     }
 }

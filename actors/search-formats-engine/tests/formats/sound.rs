@@ -1,10 +1,10 @@
 //! What is read out of sound documents.
 
-use search_formats_engine::{Format, Refusal, Text};
+use search_formats_engine::{DocumentFormat, DocumentRefusal, ExtractedText};
 
 use crate::{limits, make, readers};
 
-fn read(format: Format, bytes: &[u8]) -> Text {
+fn read(format: DocumentFormat, bytes: &[u8]) -> ExtractedText {
     readers(limits())
         .read(format, bytes)
         .unwrap_or_else(|refusal| panic!("{format:?}: {refusal}"))
@@ -17,7 +17,7 @@ fn docx_has_title_keywords_headings_and_paragraphs() {
         <w:p><w:r><w:t>Fuel &amp; oxid</w:t></w:r><w:r><w:t>iser</w:t><w:tab/><w:t>ready</w:t></w:r></w:p>
         <w:p><w:pPr><w:outlineLvl w:val="1"/></w:pPr><w:r><w:t>Second stage</w:t></w:r></w:p>
         <w:tbl><w:tr><w:tc><w:p><w:r><w:t>cell</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"#;
-    let text = read(Format::Docx, &make::docx(document));
+    let text = read(DocumentFormat::Docx, &make::docx(document));
     assert_eq!(text.title, "Launch plan");
     assert_eq!(text.tags, ["rocket", "launch"]);
     assert_eq!(text.headings, ["First stage", "Second stage"]);
@@ -37,7 +37,7 @@ fn odt_has_title_keywords_headings_and_paragraphs() {
         ("content.xml", content.as_bytes()),
         ("meta.xml", meta.as_bytes()),
     ]);
-    let text = read(Format::Odt, &bytes);
+    let text = read(DocumentFormat::Odt, &bytes);
     assert_eq!(
         (text.title.as_str(), text.tags.as_slice()),
         ("Plan", ["orbit".to_owned(), "height".to_owned()].as_slice())
@@ -51,7 +51,7 @@ fn epub_is_read_in_reading_order_and_without_scripts() {
     let second = "<html><head><title>x</title></head><body><h2>Later</h2><p>the end&nbsp;here</p></body></html>";
     let first = "<html><body><h1>Begin</h1><script>alert(1)</script><p>once<br/>upon <i>a</i> time</p></body></html>";
     let text = read(
-        Format::Epub,
+        DocumentFormat::Epub,
         &make::epub(&[("b.xhtml", second), ("a.xhtml", first)]),
     );
     assert_eq!(text.title, "A & B");
@@ -65,7 +65,7 @@ fn epub_is_read_in_reading_order_and_without_scripts() {
 #[test]
 fn pdf_has_its_pages_and_its_title() {
     let text = read(
-        Format::Pdf,
+        DocumentFormat::Pdf,
         &make::pdf(&["Telemetry was lost at noon", "and found again"]),
     );
     assert_eq!(text.title, "Flight report");
@@ -87,7 +87,7 @@ fn mail_has_subject_people_text_and_names_of_attachments() {
     let mail = "From: Ada <ada@example.org>\r\nTo: bob@example.org\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\n\
         MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=X\r\n\r\n--X\r\nContent-Type: text/html; charset=utf-8\r\n\r\n\
         <p>The <b>valve</b> holds.</p><script>x()</script>\r\n--X\r\nContent-Type: application/pdf; name=valve.pdf\r\nContent-Disposition: attachment; filename=valve.pdf\r\n\r\nJVBERi0=\r\n--X--\r\n";
-    let text = read(Format::Mail, mail.as_bytes());
+    let text = read(DocumentFormat::Mail, mail.as_bytes());
     assert_eq!(text.title, "Grüße");
     for part in [
         "From: Ada <ada@example.org>",
@@ -108,7 +108,7 @@ fn i16_attachments_that_are_texts_are_read() {
         --X\r\nContent-Type: text/csv; name=a.csv\r\nContent-Disposition: attachment; filename=a.csv\r\n\r\nbassoon,12\r\n\
         --X\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename=b.json\r\n\r\neyJhIjogInBpY2NvbG8ifQ==\r\n\
         --X\r\nContent-Type: message/rfc822\r\nContent-Disposition: attachment\r\n\r\nSubject: inner\r\n\r\ncontrabass\r\n--X--\r\n";
-    let text = read(Format::Mail, mail.as_bytes());
+    let text = read(DocumentFormat::Mail, mail.as_bytes());
     assert_eq!(text.title, "prices");
     for part in [
         "See below.",
@@ -125,7 +125,7 @@ fn i16_attachments_that_are_texts_are_read() {
 #[test]
 fn a_mailbox_has_all_its_messages() {
     let mbox = "From a@x Sat Nov 21 10:00:00 2026\nSubject: one\n\nfirst text\n\nFrom b@x Sat Nov 21 10:00:00 2026\nSubject: two\n\nsecond text\n";
-    let text = read(Format::Mbox, mbox.as_bytes());
+    let text = read(DocumentFormat::Mbox, mbox.as_bytes());
     assert_eq!(text.headings, ["one", "two"]);
     assert!(
         text.body.contains("first text") && text.body.contains("second text"),
@@ -139,7 +139,7 @@ fn a_notebook_has_its_cells_and_what_they_printed() {
     let notebook = r##"{"nbformat":4,"cells":[{"cell_type":"markdown","source":["# Thrust\n","\n","How much"]},
         {"cell_type":"code","source":"print(thrust)","outputs":[{"output_type":"stream","text":["42 kN\n"]},
         {"output_type":"execute_result","data":{"text/plain":["'ok'"],"image/png":"iVBORw0KGgo="}}]}],"metadata":{}}"##;
-    let text = read(Format::Notebook, notebook.as_bytes());
+    let text = read(DocumentFormat::Notebook, notebook.as_bytes());
     assert_eq!(
         (text.title.as_str(), text.headings.as_slice()),
         ("Thrust", ["Thrust".to_owned()].as_slice())
@@ -153,17 +153,20 @@ fn one_child_reads_many_documents() {
     for number in 0..20 {
         let mail = format!("Subject: m{number}\n\ntext\n");
         assert_eq!(
-            readers.read(Format::Mail, mail.as_bytes()).unwrap().title,
+            readers
+                .read(DocumentFormat::Mail, mail.as_bytes())
+                .unwrap()
+                .title,
             format!("m{number}")
         );
     }
     assert_eq!(
-        readers.read(Format::Docx, &make::docx("<w:p/>")),
-        Err(Refusal::NoText)
+        readers.read(DocumentFormat::Docx, &make::docx("<w:p/>")),
+        Err(DocumentRefusal::NoText)
     );
     assert_eq!(
         readers
-            .read(Format::Mail, b"Subject: after\n\nx")
+            .read(DocumentFormat::Mail, b"Subject: after\n\nx")
             .unwrap()
             .title,
         "after"
@@ -181,21 +184,21 @@ fn i16_tables_and_slides_have_their_cells_and_lines() {
         ("xl/sharedStrings.xml", shared.as_bytes()),
         ("xl/worksheets/sheet2.xml", sheet.as_bytes()),
     ]);
-    let text = read(Format::Xlsx, &xlsx);
+    let text = read(DocumentFormat::Xlsx, &xlsx);
     assert_eq!(text.headings, ["Heating"]);
     assert_eq!(text.body, "Heating\nSensor\tOutside\n42\tkelvin\n");
 
     let slide = r#"<p:sld><p:sp><p:nvPr><p:ph type="title"/></p:nvPr><a:p><a:r><a:t>Greenhouse</a:t></a:r></a:p></p:sp>
         <p:sp><a:p><a:r><a:t>glass and </a:t></a:r><a:r><a:t>steel</a:t></a:r></a:p></p:sp></p:sld>"#;
     let pptx = make::archive(&[("ppt/slides/slide1.xml", slide.as_bytes())]);
-    let text = read(Format::Pptx, &pptx);
+    let text = read(DocumentFormat::Pptx, &pptx);
     assert_eq!(text.headings, ["Greenhouse"]);
     assert_eq!(text.body, "Greenhouse\nglass and steel\n");
 
     let content = "<office:spreadsheet><table:table-row><table:table-cell><text:p>Rent</text:p></table:table-cell>\
         <table:table-cell><text:p>900</text:p></table:table-cell></table:table-row></office:spreadsheet>";
     let ods = make::archive(&[("content.xml", content.as_bytes())]);
-    assert_eq!(read(Format::OdfSheet, &ods).body, "Rent\n900\n");
+    assert_eq!(read(DocumentFormat::OdfSheet, &ods).body, "Rent\n900\n");
 }
 
 #[test]
@@ -207,27 +210,33 @@ fn i16_packed_manuals_are_read_and_what_is_no_text_is_not() {
         writer.finish().unwrap()
     };
     let page = b".TH CHROOT 8\n.SH NAME\nchroot \\- run with another root\n.SH OPTIONS\n.TP\n\\fB\\-\\-userspec\\fR=U\nuser\n";
-    let text = read(Format::Gzip, &packed(page));
+    let text = read(DocumentFormat::Gzip, &packed(page));
     assert_eq!(text.title, "chroot - run with another root");
     assert!(text.body.contains("--userspec=U user"), "{text:?}");
-    assert_eq!(read(Format::Manual, page), text);
+    assert_eq!(read(DocumentFormat::Manual, page), text);
     assert_eq!(
-        read(Format::Gzip, &packed(b"plain notes\n")).body,
+        read(DocumentFormat::Gzip, &packed(b"plain notes\n")).body,
         "plain notes\n"
     );
     let html = packed(b"<table><tr><td>a<td>b</table>");
-    assert_eq!(read(Format::GzipHtml, &html).body, "a b\n");
+    assert_eq!(read(DocumentFormat::GzipHtml, &html).body, "a b\n");
     assert_eq!(
-        read(Format::Gzip, &packed(&make::pdf(&["in a pdf"])))
+        read(DocumentFormat::Gzip, &packed(&make::pdf(&["in a pdf"])))
             .body
             .trim(),
         "in a pdf"
     );
-    let refused = |bytes: &[u8]| readers(limits()).read(Format::Gzip, bytes);
-    assert_eq!(refused(&packed(b"\x7fELF\0\0")), Err(Refusal::NotText));
-    assert!(matches!(refused(b"\x1f\x8bno"), Err(Refusal::Malformed(_))));
+    let refused = |bytes: &[u8]| readers(limits()).read(DocumentFormat::Gzip, bytes);
+    assert_eq!(
+        refused(&packed(b"\x7fELF\0\0")),
+        Err(DocumentRefusal::NotText)
+    );
+    assert!(matches!(
+        refused(b"\x1f\x8bno"),
+        Err(DocumentRefusal::Malformed(_))
+    ));
     let bomb = packed(&vec![b'a'; 200 << 20]);
-    assert!(matches!(refused(&bomb), Err(Refusal::Bomb(_))));
+    assert!(matches!(refused(&bomb), Err(DocumentRefusal::Bomb(_))));
 }
 
 #[test]
@@ -237,7 +246,7 @@ fn i16_a_message_without_a_text_part_has_words_and_its_date() {
         MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n\
         <head><style>p {}</style></head><table><tr><td>Stapler</td><td>Quantity</td></tr></table>\
         <ul><li>eins<li>zwei</ul>Kind&nbsp;regards\r\n";
-    let text = read(Format::Mail, message);
+    let text = read(DocumentFormat::Mail, message);
     assert!(
         text.body
             .ends_with("Stapler Quantity\neins\nzwei\nKind regards\n"),

@@ -22,13 +22,13 @@ use search_core::passages::embedded_texts;
 use search_core::query::{SearchRequest, parse_lenient};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
-    Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LexicalResult, Nearness, Page,
-    RerankedDocument, Reranker, Scope, SourceIndex, search_across, search_in,
+    Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LexicalResult, Nearness,
+    PageRequest, RerankedDocument, Reranker, SearchScope, SourceIndex, search_across, search_in,
 };
 use search_graph_engine::embedding::{
     DocumentEmbedding, Embedding, EmbeddingIndex, EmbeddingModel,
 };
-use search_graph_engine::fuse::{Candidate, VectorWeights, fuse, paraphrase_score};
+use search_graph_engine::fuse::{FusionCandidate, VectorWeights, fuse, paraphrase_score};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
@@ -347,19 +347,21 @@ impl Reranker for ByVectors<'_> {
             }
         }
         let weights = self.model.map_or(VectorWeights::LEARNT, |(m, _)| m.weights);
-        let candidates = known.iter().map(|(key, lexical, otherwise)| Candidate {
-            key,
-            lexical: *lexical,
-            otherwise: *otherwise,
-            learnt: learnt
-                .as_ref()
-                .and_then(|(space, vector)| space.cosine(vector, key)),
-            model: self
-                .model
-                .and_then(|(m, query)| m.index.nearness(query, key)),
-            weights,
-        });
-        let candidates: Vec<Candidate<'_>> = candidates.collect();
+        let candidates = known
+            .iter()
+            .map(|(key, lexical, otherwise)| FusionCandidate {
+                key,
+                lexical: *lexical,
+                otherwise: *otherwise,
+                learnt: learnt
+                    .as_ref()
+                    .and_then(|(space, vector)| space.cosine(vector, key)),
+                model: self
+                    .model
+                    .and_then(|(m, query)| m.index.nearness(query, key)),
+                weights,
+            });
+        let candidates: Vec<FusionCandidate<'_>> = candidates.collect();
         let ranked = fuse(&candidates).into_iter();
         let ranked = ranked.map(|one| RerankedDocument {
             source: 0,
@@ -386,16 +388,16 @@ fn ranked(
     space: Option<&ConceptSpace>,
     embedded: Option<&Embedded>,
 ) -> Vec<Vec<String>> {
-    let page = Page {
+    let page = PageRequest {
         limit: 100,
-        ..Page::default()
+        ..PageRequest::default()
     };
     let rank = |(number, query): (usize, &collection::Entry)| {
         let reranker = ByVectors {
             space,
             model: embedded.map(|one| (one, &one.queries[number])),
         };
-        let scope = Scope {
+        let scope = SearchScope {
             snapshots: std::slice::from_ref(snapshot),
             names: &[],
             texts: None,

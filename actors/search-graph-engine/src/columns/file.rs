@@ -247,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{ColumnError, ColumnWriter, Columns};
-    use crate::columns::{Column, Texts};
+    use crate::columns::{Column, TextColumns};
 
     proptest! {
         /// However unevenly they are spread.
@@ -282,7 +282,7 @@ mod tests {
         let [numbers, ends, text] = columns.take().expect("three");
         assert_eq!(numbers.find_hash(1 << 60), Some(2));
         assert_eq!(numbers.find_hash(4), None);
-        let read = Texts { ends, text };
+        let read = TextColumns { ends, text };
         assert_eq!(read.len(), 3);
         assert_eq!(
             [0, 1, 2, 9].map(|at| read.get(at).to_owned()),

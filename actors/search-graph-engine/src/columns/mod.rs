@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use file::{ColumnError, content_hash};
 pub(crate) use file::{ColumnWriter, Columns, hash_of, mapped};
 pub(crate) use marks::RowSet;
-pub(crate) use texts::{Texts, TextsBuilder};
+pub(crate) use texts::{TextColumns, TextsBuilder};
 
 /// Bytes that stay where they are.
 enum Region {

@@ -4,12 +4,12 @@ use super::{Column, u32_column};
 
 /// Texts in two columns.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextColumns {
     pub(crate) ends: Column,
     pub(crate) text: Column,
 }
 
-impl Texts {
+impl TextColumns {
     pub(crate) fn len(&self) -> usize {
         self.ends.rows::<4>().len()
     }
@@ -30,7 +30,7 @@ impl Texts {
     }
 }
 
-/// Makes [`Texts`].
+/// Makes [`TextColumns`].
 #[derive(Debug, Default)]
 pub(crate) struct TextsBuilder {
     ends: Vec<u32>,
@@ -51,8 +51,8 @@ impl TextsBuilder {
         self.ends.push(self.text.len() as u32);
     }
 
-    pub(crate) fn finish(self) -> Texts {
-        Texts {
+    pub(crate) fn finish(self) -> TextColumns {
+        TextColumns {
             ends: u32_column(self.ends),
             text: self.text.into(),
         }

@@ -1,9 +1,9 @@
 //! A BERT run forward on one text.
 
-use super::config::Config;
+use super::config::BertConfig;
 use super::error::EmbeddingError;
 use super::weights::Weights;
-use crate::math::{Fused, PackedMatrix, Work, dot, exp, multiply, vectorised};
+use crate::math::{FusedMultiplyAdd, PackedMatrix, Work, dot, exp, multiply, vectorised};
 
 /// A matrix and what is added to its products.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Dense {
     pub(super) fn apply(&self, input: &[f32], output: &mut Vec<f32>, rows: usize) {
         let columns = self.matrix.columns();
         output.resize(rows * columns, 0.0);
-        multiply(input, &self.matrix, output, Fused::WherePossible);
+        multiply(input, &self.matrix, output, FusedMultiplyAdd::WherePossible);
         for row in output.chunks_exact_mut(columns) {
             for (value, bias) in row.iter_mut().zip(&self.bias) {
                 *value += bias;
@@ -45,14 +45,18 @@ impl Dense {
 
 /// Brings rows to mean 0 and variance 1, then to learnt ones.
 #[derive(Debug)]
-struct Normal {
+struct LayerNorm {
     scale: Vec<f32>,
     bias: Vec<f32>,
     least: f32,
 }
 
-impl Normal {
-    fn read(weights: &mut Weights, name: &str, config: &Config) -> Result<Self, EmbeddingError> {
+impl LayerNorm {
+    fn read(
+        weights: &mut Weights,
+        name: &str,
+        config: &BertConfig,
+    ) -> Result<Self, EmbeddingError> {
         Ok(Self {
             scale: weights.tensor(&format!("{name}.weight"), &[config.hidden_size])?,
             bias: weights.tensor(&format!("{name}.bias"), &[config.hidden_size])?,
@@ -61,13 +65,13 @@ impl Normal {
     }
 
     fn apply(&self, rows: &mut [f32]) {
-        vectorised(Normalise(self, rows));
+        vectorised(LayerNormWork(self, rows));
     }
 }
 
-struct Normalise<'n>(&'n Normal, &'n mut [f32]);
+struct LayerNormWork<'n>(&'n LayerNorm, &'n mut [f32]);
 
-impl Work for Normalise<'_> {
+impl Work for LayerNormWork<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -92,14 +96,18 @@ impl Work for Normalise<'_> {
 struct Layer {
     attention: Dense,
     attention_output: Dense,
-    attention_normal: Normal,
+    attention_normal: LayerNorm,
     wide: Dense,
     narrow: Dense,
-    normal: Normal,
+    normal: LayerNorm,
 }
 
 impl Layer {
-    fn read(weights: &mut Weights, number: usize, config: &Config) -> Result<Self, EmbeddingError> {
+    fn read(
+        weights: &mut Weights,
+        number: usize,
+        config: &BertConfig,
+    ) -> Result<Self, EmbeddingError> {
         let name = |part: &str| format!("encoder.layer.{number}.{part}");
         let (width, wide) = (config.hidden_size, config.intermediate_size);
         let parts = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
@@ -107,10 +115,14 @@ impl Layer {
         Ok(Self {
             attention: Dense::read(weights, &parts, width, width)?,
             attention_output: Dense::read(weights, &output, width, width)?,
-            attention_normal: Normal::read(weights, &name("attention.output.LayerNorm"), config)?,
+            attention_normal: LayerNorm::read(
+                weights,
+                &name("attention.output.LayerNorm"),
+                config,
+            )?,
             wide: Dense::read(weights, &[name("intermediate.dense")], width, wide)?,
             narrow: Dense::read(weights, &[name("output.dense")], wide, width)?,
-            normal: Normal::read(weights, &name("output.LayerNorm"), config)?,
+            normal: LayerNorm::read(weights, &name("output.LayerNorm"), config)?,
         })
     }
 }
@@ -123,7 +135,7 @@ pub(super) struct Bert {
     positions: Vec<f32>,
     /// What the second segment's row has more than the first's.
     second: Vec<f32>,
-    normal: Normal,
+    normal: LayerNorm,
     layers: Vec<Layer>,
     heads: usize,
     width: usize,
@@ -143,7 +155,7 @@ struct Scratch {
 }
 
 impl Bert {
-    pub(super) fn read(config: &Config, weights: &mut Weights) -> Result<Self, EmbeddingError> {
+    pub(super) fn read(config: &BertConfig, weights: &mut Weights) -> Result<Self, EmbeddingError> {
         let width = config.hidden_size;
         let positions = [config.max_position_embeddings, width];
         let mut positions = weights.tensor("embeddings.position_embeddings.weight", &positions)?;
@@ -159,7 +171,7 @@ impl Bert {
             pieces: weights.tensor("embeddings.word_embeddings.weight", &shape)?,
             positions,
             second: second.iter().zip(first).map(|(b, a)| b - a).collect(),
-            normal: Normal::read(weights, "embeddings.LayerNorm", config)?,
+            normal: LayerNorm::read(weights, "embeddings.LayerNorm", config)?,
             layers: (0..config.num_hidden_layers)
                 .map(|number| Layer::read(weights, number, config))
                 .collect::<Result<_, _>>()?,
@@ -229,7 +241,7 @@ impl Bert {
             .for_each(|(row, more)| *row += more);
         layer.attention_normal.apply(rows);
         layer.wide.apply(rows, wide, count);
-        vectorised(Bend(wide));
+        vectorised(ActivationWork(wide));
         layer.narrow.apply(wide, added, count);
         rows.iter_mut()
             .zip(&*added)
@@ -261,12 +273,12 @@ impl Bert {
             part(number, head);
             part(self.heads + number, other);
             packed.refill_columns(other, depth, count);
-            multiply(head, packed, scores, Fused::WherePossible);
-            vectorised(Soften(scores, count, (depth as f32).sqrt().recip()));
+            multiply(head, packed, scores, FusedMultiplyAdd::WherePossible);
+            vectorised(SoftmaxWork(scores, count, (depth as f32).sqrt().recip()));
             part(2 * self.heads + number, other);
             packed.refill_rows(other, count, depth);
             head.resize(count * depth, 0.0);
-            multiply(scores, packed, head, Fused::WherePossible);
+            multiply(scores, packed, head, FusedMultiplyAdd::WherePossible);
             let rows = context.chunks_exact_mut(self.width);
             for (row, values) in rows.zip(head.chunks_exact(depth)) {
                 row[number * depth..(number + 1) * depth].copy_from_slice(values);
@@ -275,9 +287,9 @@ impl Bert {
     }
 }
 
-struct Bend<'w>(&'w mut [f32]);
+struct ActivationWork<'w>(&'w mut [f32]);
 
-impl Work for Bend<'_> {
+impl Work for ActivationWork<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -288,9 +300,9 @@ impl Work for Bend<'_> {
     }
 }
 
-struct Soften<'s>(&'s mut [f32], usize, f32);
+struct SoftmaxWork<'s>(&'s mut [f32], usize, f32);
 
-impl Work for Soften<'_> {
+impl Work for SoftmaxWork<'_> {
     type Output = ();
 
     #[inline(always)]

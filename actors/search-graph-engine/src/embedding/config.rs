@@ -8,7 +8,7 @@ use super::error::{EmbeddingError, read_bounded};
 
 /// The fields that decide how a BERT is run.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Config {
+pub(super) struct BertConfig {
     #[serde(default)]
     model_type: String,
     #[serde(default)]
@@ -33,7 +33,7 @@ fn small() -> f32 {
     1e-12
 }
 
-impl Config {
+impl BertConfig {
     pub(super) fn read(path: &Path) -> Result<Self, EmbeddingError> {
         let bytes = read_bounded(path, 1 << 20)?;
         let config: Self = serde_json::from_slice(&bytes)

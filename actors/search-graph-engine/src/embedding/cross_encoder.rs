@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::bert::{Bert, Dense};
-use super::config::Config;
+use super::config::BertConfig;
 use super::error::EmbeddingError;
 use super::tokenizer::Tokenizer;
 use super::weights::Weights;
@@ -34,7 +34,7 @@ impl CrossEncoder {
     /// A file is missing or damaged, or the model is not one of those that can be run here; the
     /// error names the file.
     pub fn open(folder: &Path) -> Result<Self, EmbeddingError> {
-        let config = Config::read(&folder.join("config.json"))?;
+        let config = BertConfig::read(&folder.join("config.json"))?;
         let tokenizer = Tokenizer::read(&folder.join("tokenizer.json"), config.vocab_size)?;
         let mut weights = Weights::open(&folder.join("model.safetensors"))?;
         let bert = Bert::read(&config, &mut weights)?;

@@ -24,7 +24,7 @@ mod weights;
 use std::path::Path;
 
 use bert::Bert;
-use config::Config;
+use config::BertConfig;
 pub use cross_encoder::CrossEncoder;
 pub use demand::EmbeddingDemand;
 pub use document::DocumentEmbedding;
@@ -57,7 +57,7 @@ impl EmbeddingModel {
     /// A file is missing or damaged, or the model is not one of those that can be run here; the
     /// error names the file.
     pub fn open(folder: &Path) -> Result<Self, EmbeddingError> {
-        let config = Config::read(&folder.join("config.json"))?;
+        let config = BertConfig::read(&folder.join("config.json"))?;
         let tokenizer = Tokenizer::read(&folder.join("tokenizer.json"), config.vocab_size)?;
         let mut weights = Weights::open(&folder.join("model.safetensors"))?;
         let bert = Bert::read(&config, &mut weights)?;

@@ -110,12 +110,12 @@ fn symbols(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::{ConceptKind, DocumentFacts, Extractor};
-    use crate::thesaurus::{Entry, Thesaurus};
+    use crate::thesaurus::{Thesaurus, ThesaurusEntry};
     use search_core::document::ContentKind;
 
     #[test]
     fn concepts_come_from_all_a_document_says() {
-        let entry = Entry {
+        let entry = ThesaurusEntry {
             name: "Fault tolerance".to_owned(),
             synonyms: vec!["let it crash".to_owned()],
             url: None,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::contribution::ConceptKind;
-use crate::columns::{Column, ColumnError, Columns, Texts};
+use crate::columns::{Column, ColumnError, Columns, TextColumns};
 
 /// First bytes of the file; changes with its form.
 pub(super) const FILE_KIND: &[u8; 8] = b"sggraph2";
@@ -16,13 +16,13 @@ pub(super) const KIND_SHIFT: u32 = 29;
 #[derive(Debug, Clone, Default)]
 pub(super) struct MappedGraph {
     pub(super) hashes: Column,
-    pub(super) keys: Texts,
+    pub(super) keys: TextColumns,
     /// Where each document's entries end.
     entry_ends: Column,
     /// A concept's place with the kind above it.
     entries: Column,
     pub(super) ids: Column,
-    pub(super) names: Texts,
+    pub(super) names: TextColumns,
     /// Where the documents of each concept end.
     held_ends: Column,
     /// Places of documents.
@@ -89,7 +89,7 @@ impl MappedGraph {
             held,
             kinds,
         ] = Columns::open(path, FILE_KIND)?.take()?;
-        let texts = |ends, text| Texts { ends, text };
+        let texts = |ends, text| TextColumns { ends, text };
         let graph = Self {
             hashes,
             keys: texts(key_ends, key_text),

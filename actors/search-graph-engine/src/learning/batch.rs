@@ -9,12 +9,13 @@
 //! occurs.
 
 use super::options::BATCH;
-use super::pairs::{Pair, QUESTIONS};
-use super::parameters::{Lexicon, Parameters, StepSize};
-use super::side::{Numbering, Side, fill};
+use super::pairs::{QUESTIONS, TrainingPair};
+use super::parameters::{Lexicon, ModelParameters, StepSize};
+use super::side::{PairSide, RowNumbering, fill};
 use super::terms::document_weight;
 use crate::math::{
-    Fused, PackedMatrix, Row, WIDTH, Work, add_scaled, dot, exp, multiply, vectorised,
+    FusedMultiplyAdd, PackedMatrix, VectorRow, WIDTH, Work, add_scaled, dot, exp, multiply,
+    vectorised,
 };
 
 /// Divides products before the softmax.
@@ -23,17 +24,17 @@ const TEMPERATURE: f32 = 0.2;
 /// A batch of pairs and the room to learn from it; used again and again.
 #[derive(Debug)]
 pub(super) struct Batch {
-    words: Numbering,
-    grams: Numbering,
+    words: RowNumbering,
+    grams: RowNumbering,
     counts: Vec<u16>,
-    questions: [Side; QUESTIONS],
-    rests: Side,
+    questions: [PairSide; QUESTIONS],
+    rests: PairSide,
     /// The vector, the weight, and their gradients of each word of the batch.
-    vectors: Vec<Row>,
+    vectors: Vec<VectorRow>,
     weights: Vec<f32>,
-    gradients: Vec<Row>,
+    gradients: Vec<VectorRow>,
     weight_gradients: Vec<f32>,
-    gram_gradients: Vec<Row>,
+    gram_gradients: Vec<VectorRow>,
     packed: PackedMatrix,
     scores: Vec<f32>,
     flipped: Vec<f32>,
@@ -44,11 +45,11 @@ impl Batch {
     /// For a vocabulary of this size.
     pub(super) fn new(vocabulary: usize) -> Self {
         Self {
-            words: Numbering::new(vocabulary),
-            grams: Numbering::new(super::GRAM_ROWS),
+            words: RowNumbering::new(vocabulary),
+            grams: RowNumbering::new(super::GRAM_ROWS),
             counts: vec![0; vocabulary],
             questions: Default::default(),
-            rests: Side::default(),
+            rests: PairSide::default(),
             vectors: Vec::new(),
             weights: Vec::new(),
             gradients: Vec::new(),
@@ -74,13 +75,13 @@ impl Batch {
 
     /// Forgets the pairs.
     pub(super) fn clear(&mut self) {
-        self.questions.iter_mut().for_each(Side::clear);
+        self.questions.iter_mut().for_each(PairSide::clear);
         self.rests.clear();
         self.words.clear();
     }
 
     /// Adds a pair.
-    pub(super) fn add(&mut self, pair: &Pair) {
+    pub(super) fn add(&mut self, pair: &TrainingPair) {
         let (words, counts) = (&mut self.words, &mut self.counts);
         for (side, question) in self.questions.iter_mut().zip(&pair.questions) {
             fill(side, question, words, counts, |count| count as f32);
@@ -91,18 +92,18 @@ impl Batch {
     /// Learns from the batch; gives the mean loss.
     pub(super) fn train(
         &mut self,
-        parameters: &mut Parameters,
+        parameters: &mut ModelParameters,
         lexicon: &Lexicon,
         size: StepSize,
     ) -> f32 {
-        vectorised(Forward(self, parameters, lexicon));
+        vectorised(ForwardPass(self, parameters, lexicon));
         let loss = self.compute_loss();
-        vectorised(Backward(self, parameters, lexicon, size));
+        vectorised(BackwardPass(self, parameters, lexicon, size));
         loss
     }
 
     #[inline(always)]
-    fn word_vectors(&mut self, parameters: &Parameters, lexicon: &Lexicon) {
+    fn word_vectors(&mut self, parameters: &ModelParameters, lexicon: &Lexicon) {
         self.vectors.clear();
         self.weights.clear();
         // Rows are large: no more than are needed.
@@ -136,20 +137,20 @@ impl Batch {
         for side in &mut self.questions {
             let (scores, flipped, packed) = (&mut self.scores, &mut self.flipped, &mut self.packed);
             packed.refill_columns(&self.rests.vectors, WIDTH, count);
-            multiply(&side.vectors, packed, scores, Fused::Never);
+            multiply(&side.vectors, packed, scores, FusedMultiplyAdd::Never);
             loss += vectorised(Softmax(scores, flipped, count));
             side.gradients.resize(count * WIDTH, 0.0);
             packed.refill_rows(&self.rests.vectors, count, WIDTH);
-            multiply(scores, packed, &mut side.gradients, Fused::Never);
+            multiply(scores, packed, &mut side.gradients, FusedMultiplyAdd::Never);
             packed.refill_rows(&side.vectors, count, WIDTH);
-            multiply(flipped, packed, &mut self.part, Fused::Never);
+            multiply(flipped, packed, &mut self.part, FusedMultiplyAdd::Never);
             add_scaled(&mut self.rests.gradients, 1.0, &self.part);
         }
         loss / QUESTIONS as f32
     }
 
     #[inline(always)]
-    fn step(&mut self, parameters: &mut Parameters, lexicon: &Lexicon, size: StepSize) {
+    fn step(&mut self, parameters: &mut ModelParameters, lexicon: &Lexicon, size: StepSize) {
         self.gram_gradients.clear();
         for (slot, &word) in self.words.listed.iter().enumerate() {
             let word = word as usize;
@@ -174,9 +175,9 @@ impl Batch {
 }
 
 /// From words to the vectors of both sides.
-struct Forward<'b>(&'b mut Batch, &'b Parameters, &'b Lexicon);
+struct ForwardPass<'b>(&'b mut Batch, &'b ModelParameters, &'b Lexicon);
 
-impl Work for Forward<'_> {
+impl Work for ForwardPass<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -190,9 +191,14 @@ impl Work for Forward<'_> {
 }
 
 /// From the gradients of both sides' vectors to a step of the parameters.
-struct Backward<'b>(&'b mut Batch, &'b mut Parameters, &'b Lexicon, StepSize);
+struct BackwardPass<'b>(
+    &'b mut Batch,
+    &'b mut ModelParameters,
+    &'b Lexicon,
+    StepSize,
+);
 
-impl Work for Backward<'_> {
+impl Work for BackwardPass<'_> {
     type Output = ();
 
     #[inline(always)]

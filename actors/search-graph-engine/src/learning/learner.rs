@@ -8,8 +8,8 @@ use super::batch::{Batch, gram_share};
 use super::corpus::{Corpus, DocumentTokens, MAX_DOCUMENT_TERMS};
 use super::error::LearningError;
 use super::options::{BATCH, LearnOptions};
-use super::pairs::Pair;
-use super::parameters::{Lexicon, Parameters, StepSize};
+use super::pairs::TrainingPair;
+use super::parameters::{Lexicon, ModelParameters, StepSize};
 use super::terms::document_weight;
 use crate::math::{Random, WIDTH, add_scaled, exp};
 use crate::space::{ConceptSpace, WordTableBuilder};
@@ -22,7 +22,7 @@ const DOCUMENTS_A_STEP: usize = 2 * BATCH;
 
 /// How far the job is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct LearnProgress {
     /// Documents looked at, over all epochs.
     pub done: u64,
     /// Documents to look at, over all epochs.
@@ -31,7 +31,7 @@ pub struct Progress {
     pub loss: f32,
 }
 
-impl Progress {
+impl LearnProgress {
     /// Whether there is nothing left to learn.
     #[must_use]
     pub const fn is_done(&self) -> bool {
@@ -46,7 +46,7 @@ pub struct Learner {
     options: LearnOptions,
     epochs: u32,
     lexicon: Lexicon,
-    parameters: Parameters,
+    parameters: ModelParameters,
     batch: Batch,
     /// Order of the documents in the present epoch, where it is known.
     order: Option<(u32, Vec<u32>)>,
@@ -55,7 +55,7 @@ pub struct Learner {
     place: u32,
     steps: u64,
     loss: f32,
-    pair: Pair,
+    pair: TrainingPair,
     document: DocumentTokens,
 }
 
@@ -63,7 +63,7 @@ impl Learner {
     /// Begins to learn from a corpus, knowing nothing.
     #[must_use]
     pub fn new(corpus: Corpus, options: LearnOptions) -> Self {
-        let parameters = Parameters::draw(corpus.vocabulary().len(), options.seed);
+        let parameters = ModelParameters::draw(corpus.vocabulary().len(), options.seed);
         Self::with_parameters(corpus, options, parameters)
     }
 
@@ -79,7 +79,7 @@ impl Learner {
     ) -> Result<Self, LearningError> {
         let mut learner = Self::new(corpus, options);
         let words = read_words(model)?;
-        let mut known = Parameters::draw(words.len(), 0);
+        let mut known = ModelParameters::draw(words.len(), 0);
         known.load(false, model).map_err(LearningError::State)?;
         learner.parameters.grams.rows = std::mem::take(&mut known.grams.rows);
         let places: FxHashMap<&str, usize> = words
@@ -105,7 +105,7 @@ impl Learner {
         options: LearnOptions,
         checkpoint: &mut dyn Read,
     ) -> Result<Self, LearningError> {
-        let mut learner = Self::with_parameters(corpus, options, Parameters::default());
+        let mut learner = Self::with_parameters(corpus, options, ModelParameters::default());
         let mut head = vec![0; learner.head().len()];
         checkpoint
             .read_exact(&mut head)
@@ -122,7 +122,7 @@ impl Learner {
         };
         (learner.epoch, learner.place) = (number(0) as u32, number(8) as u32);
         learner.steps = number(16);
-        learner.parameters = Parameters::zeroed(learner.corpus.vocabulary().len());
+        learner.parameters = ModelParameters::zeroed(learner.corpus.vocabulary().len());
         learner
             .parameters
             .load(true, checkpoint)
@@ -130,7 +130,7 @@ impl Learner {
         Ok(learner)
     }
 
-    fn with_parameters(corpus: Corpus, options: LearnOptions, parameters: Parameters) -> Self {
+    fn with_parameters(corpus: Corpus, options: LearnOptions, parameters: ModelParameters) -> Self {
         Self {
             epochs: options.epochs_for(corpus.len()),
             lexicon: Lexicon::new(&corpus),
@@ -143,16 +143,16 @@ impl Learner {
             place: 0,
             steps: 0,
             loss: 0.0,
-            pair: Pair::default(),
+            pair: TrainingPair::default(),
             document: DocumentTokens::default(),
         }
     }
 
     /// How far the job is.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> LearnProgress {
         let documents = self.corpus.len() as u64;
-        Progress {
+        LearnProgress {
             done: u64::from(self.epoch) * documents + u64::from(self.place),
             total: u64::from(self.epochs) * documents,
             loss: self.loss,
@@ -163,7 +163,7 @@ impl Learner {
     ///
     /// # Errors
     /// The token file cannot be read.
-    pub fn step(&mut self) -> Result<Progress, LearningError> {
+    pub fn step(&mut self) -> Result<LearnProgress, LearningError> {
         while self.epoch < self.epochs && !self.batch.is_full() {
             if self.place as usize == self.corpus.len() {
                 (self.epoch, self.place) = (self.epoch + 1, 0);
@@ -252,7 +252,7 @@ impl Learner {
 
     /// Ends the job: the space of the words, in which the documents get their vectors next.
     #[must_use]
-    pub fn finish(self) -> Placement {
+    pub fn finish(self) -> DocumentPlacement {
         let mut builder =
             WordTableBuilder::new(self.lexicon.rarity.iter().copied().fold(0.0, f32::max));
         for (word, term) in self.corpus.vocabulary().iter().enumerate() {
@@ -269,7 +269,7 @@ impl Learner {
         for row in &self.parameters.grams.rows {
             builder.add_gram(row);
         }
-        Placement {
+        DocumentPlacement {
             space: ConceptSpace::new(builder.finish(), self.corpus.len()),
             places: Vec::new(),
             corpus: self.corpus,
@@ -302,7 +302,7 @@ fn read_words(model: &mut dyn Read) -> Result<Vec<String>, LearningError> {
 
 /// The last part of the job: every document gets its vector from its words.
 #[derive(Debug)]
-pub struct Placement {
+pub struct DocumentPlacement {
     space: ConceptSpace,
     /// Number in the space of each word of the corpus's vocabulary.
     places: Vec<u32>,
@@ -334,7 +334,7 @@ impl OpenDocument {
     }
 }
 
-impl Placement {
+impl DocumentPlacement {
     /// Reads the next 512 documents, or parts of them, and gives documents their vectors; says
     /// whether any are left.
     ///

@@ -26,7 +26,7 @@ mod terms;
 
 pub use corpus::{Corpus, CorpusWriter, DocumentTokens, VocabularyTerm};
 pub use error::LearningError;
-pub use learner::{Learner, Placement, Progress};
+pub use learner::{DocumentPlacement, LearnProgress, Learner};
 pub use options::{LearnOptions, MAX_VOCABULARY};
 pub use terms::TermReader;
 

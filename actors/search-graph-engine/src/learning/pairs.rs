@@ -22,12 +22,12 @@ pub(super) const QUESTIONS: usize = 2;
 
 /// Tokens of the pieces and of the rest, with repetitions.
 #[derive(Debug, Default)]
-pub(super) struct Pair {
+pub(super) struct TrainingPair {
     pub(super) questions: [Vec<u16>; QUESTIONS],
     pub(super) rest: Vec<u16>,
 }
 
-impl Pair {
+impl TrainingPair {
     /// Draws pieces and the rest of a document; `false` when the document gives none.
     pub(super) fn draw(&mut self, document: &DocumentTokens, random: &mut Random) -> bool {
         self.rest.clear();
@@ -81,7 +81,7 @@ fn window(stretch: &Range<usize>, random: &mut Random) -> Range<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{DocumentTokens, MAX_STRETCH, Pair};
+    use super::{DocumentTokens, MAX_STRETCH, TrainingPair};
     use crate::math::Random;
 
     proptest! {
@@ -92,7 +92,7 @@ mod tests {
                 tokens: (0..length).collect(),
                 title: title.min(usize::from(length)),
             };
-            let mut pair = Pair::default();
+            let mut pair = TrainingPair::default();
             let drawn = pair.draw(&document, &mut Random::new([seed, 0, 0]));
             // Pieces of few tokens may be dropped whole; two of them, or the title and one, may
             // take all of a short document.

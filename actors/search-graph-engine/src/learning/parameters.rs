@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use super::corpus::Corpus;
 use super::grams::{GRAM_ROWS, gram_rows};
-use crate::math::{Random, Row, WIDTH, dot};
+use crate::math::{Random, VectorRow, WIDTH, dot};
 
 const FIRST_DECAY: f32 = 0.9;
 const SECOND_DECAY: f32 = 0.999;
@@ -45,14 +45,14 @@ impl StepSize {
 
 /// A table of rows with the moments of their gradients.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    pub(super) rows: Vec<Row>,
-    first: Vec<Row>,
+pub(super) struct ParameterTable {
+    pub(super) rows: Vec<VectorRow>,
+    first: Vec<VectorRow>,
     second: Vec<f32>,
 }
 
-impl Table {
-    fn new(rows: Vec<Row>) -> Self {
+impl ParameterTable {
+    fn new(rows: Vec<VectorRow>) -> Self {
         Self {
             first: vec![[0.0; WIDTH]; rows.len()],
             second: vec![0.0; rows.len()],
@@ -63,7 +63,7 @@ impl Table {
     /// Moves one row. Its gradients share one second moment: the spread of a row's numbers is much
     /// the same, and a third of the memory and of its traffic is saved.
     #[inline(always)]
-    pub(super) fn step(&mut self, row: usize, gradient: &Row, size: StepSize) {
+    pub(super) fn step(&mut self, row: usize, gradient: &VectorRow, size: StepSize) {
         let second = &mut self.second[row];
         let square = dot(gradient, gradient) / WIDTH as f32;
         *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * square;
@@ -78,23 +78,23 @@ impl Table {
 
 /// Everything that is learnt.
 #[derive(Debug, Default)]
-pub(super) struct Parameters {
+pub(super) struct ModelParameters {
     /// A row for each word of the vocabulary.
-    pub(super) words: Table,
+    pub(super) words: ParameterTable,
     /// A row for each hashed n-gram.
-    pub(super) grams: Table,
+    pub(super) grams: ParameterTable,
     /// Logarithm of what a word counts for beside its rarity, with its moments.
     pub(super) weights: [Vec<f32>; 3],
 }
 
-impl Parameters {
+impl ModelParameters {
     /// Rows drawn at random, of length 1 in the mean; weights of 1.
     pub(super) fn draw(words: usize, seed: u64) -> Self {
         let table = |rows: usize, part: u64| {
             let mut random = Random::new([seed, part, 0]);
             let spread = (WIDTH as f32).sqrt().recip();
             let mut row = || std::array::from_fn(|_| random.bell() * spread);
-            Table::new((0..rows).map(|_| row()).collect())
+            ParameterTable::new((0..rows).map(|_| row()).collect())
         };
         Self {
             words: table(words, 1),
@@ -106,8 +106,8 @@ impl Parameters {
     /// Room for parameters that are read from a checkpoint.
     pub(super) fn zeroed(words: usize) -> Self {
         Self {
-            words: Table::new(vec![[0.0; WIDTH]; words]),
-            grams: Table::new(vec![[0.0; WIDTH]; GRAM_ROWS]),
+            words: ParameterTable::new(vec![[0.0; WIDTH]; words]),
+            grams: ParameterTable::new(vec![[0.0; WIDTH]; GRAM_ROWS]),
             weights: std::array::from_fn(|_| vec![0.0; words]),
         }
     }
@@ -125,7 +125,7 @@ impl Parameters {
     }
 
     /// The tables in the order they are saved in; with the moments or without.
-    fn tables(&mut self, moments: bool) -> (Vec<&mut Vec<Row>>, Vec<&mut Vec<f32>>) {
+    fn tables(&mut self, moments: bool) -> (Vec<&mut Vec<VectorRow>>, Vec<&mut Vec<f32>>) {
         let Self {
             words,
             grams,
@@ -149,7 +149,7 @@ impl Parameters {
         let mut bytes = Vec::with_capacity(4 * WIDTH);
         let rows = rows
             .into_iter()
-            .flat_map(|table| table.iter().map(Row::as_slice));
+            .flat_map(|table| table.iter().map(VectorRow::as_slice));
         let numbers = numbers.into_iter().flat_map(|table| table.chunks(WIDTH));
         for chunk in rows.chain(numbers) {
             bytes.clear();
@@ -165,7 +165,7 @@ impl Parameters {
         let mut bytes = vec![0; 4 * WIDTH];
         let rows = rows
             .into_iter()
-            .flat_map(|table| table.iter_mut().map(Row::as_mut_slice));
+            .flat_map(|table| table.iter_mut().map(VectorRow::as_mut_slice));
         let numbers = numbers
             .into_iter()
             .flat_map(|table| table.chunks_mut(WIDTH));

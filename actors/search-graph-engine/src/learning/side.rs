@@ -1,17 +1,17 @@
 //! One side of the pairs of a batch: bags of words, their vectors, and the way back.
 
-use crate::math::{Row, WIDTH, add_scaled, dot, norm};
+use crate::math::{VectorRow, WIDTH, add_scaled, dot, norm};
 
 const NO_SLOT: u32 = u32::MAX;
 
 /// Numbers things as they come, and forgets them cheaply.
 #[derive(Debug)]
-pub(super) struct Numbering {
+pub(super) struct RowNumbering {
     slot_of: Vec<u32>,
     pub(super) listed: Vec<u32>,
 }
 
-impl Numbering {
+impl RowNumbering {
     pub(super) fn new(size: usize) -> Self {
         Self {
             slot_of: vec![NO_SLOT; size],
@@ -38,7 +38,7 @@ impl Numbering {
 
 /// One side of all pairs: bags of words, their vectors and gradients.
 #[derive(Debug, Default)]
-pub(super) struct Side {
+pub(super) struct PairSide {
     /// Slot and count of each distinct word, one bag after the other.
     words: Vec<(u32, f32)>,
     pub(super) ends: Vec<usize>,
@@ -47,7 +47,7 @@ pub(super) struct Side {
     pub(super) gradients: Vec<f32>,
 }
 
-impl Side {
+impl PairSide {
     pub(super) fn clear(&mut self) {
         self.words.clear();
         self.ends.clear();
@@ -61,9 +61,9 @@ impl Side {
 
 /// Appends a bag of the tokens: each distinct word with what it counts for.
 pub(super) fn fill(
-    side: &mut Side,
+    side: &mut PairSide,
     tokens: &[u16],
-    words: &mut Numbering,
+    words: &mut RowNumbering,
     counts: &mut [u16],
     weight: impl Fn(u32) -> f32,
 ) {
@@ -83,10 +83,10 @@ pub(super) fn fill(
     side.ends.push(side.words.len());
 }
 
-impl Side {
+impl PairSide {
     /// The vector of each bag, of length 1.
     #[inline(always)]
-    pub(super) fn compute_vectors(&mut self, vectors: &[Row], weights: &[f32]) {
+    pub(super) fn compute_vectors(&mut self, vectors: &[VectorRow], weights: &[f32]) {
         self.vectors.clear();
         self.vectors.resize(self.ends.len() * WIDTH, 0.0);
         self.lengths.clear();
@@ -110,9 +110,9 @@ impl Side {
     #[inline(always)]
     pub(super) fn propagate_gradients(
         &self,
-        vectors: &[Row],
+        vectors: &[VectorRow],
         weights: &[f32],
-        gradients: &mut [Row],
+        gradients: &mut [VectorRow],
         weight_gradients: &mut [f32],
     ) {
         for number in 0..self.ends.len() {

@@ -12,7 +12,7 @@ const DEPTH: usize = 384;
 /// Whether products may be fused with sums: faster, but other bits where a machine has no such
 /// instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fused {
+pub(crate) enum FusedMultiplyAdd {
     /// Never: the same bits on every machine.
     Never,
     /// Where the machine can.
@@ -72,9 +72,14 @@ impl PackedMatrix {
 }
 
 /// `result = left · right`, all row by row.
-pub(crate) fn multiply(left: &[f32], right: &PackedMatrix, result: &mut [f32], fused: Fused) {
+pub(crate) fn multiply(
+    left: &[f32],
+    right: &PackedMatrix,
+    result: &mut [f32],
+    fused: FusedMultiplyAdd,
+) {
     debug_assert_eq!(left.len() / right.inner, result.len() / right.columns);
-    if fused == Fused::WherePossible && can_fuse() {
+    if fused == FusedMultiplyAdd::WherePossible && can_fuse() {
         vectorised(Blocks::<true> {
             left,
             right,
@@ -189,7 +194,7 @@ fn block<const FUSED: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Fused, PackedMatrix, multiply};
+    use super::{FusedMultiplyAdd, PackedMatrix, multiply};
 
     fn values(count: usize, seed: usize) -> Vec<f32> {
         (0..count)
@@ -210,7 +215,7 @@ mod tests {
                     transposed[column * inner + row] = right[row * columns + column];
                 }
             }
-            for fused in [Fused::Never, Fused::WherePossible] {
+            for fused in [FusedMultiplyAdd::Never, FusedMultiplyAdd::WherePossible] {
                 for packed in [&packed, &PackedMatrix::from_columns(&transposed, inner, columns)] {
                     let mut result = vec![f32::NAN; rows * columns];
                     multiply(&left, packed, &mut result, fused);

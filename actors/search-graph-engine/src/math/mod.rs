@@ -8,12 +8,12 @@ mod multiplier;
 mod random;
 mod rows;
 
-pub(crate) use gemm::{Fused, PackedMatrix, multiply};
+pub(crate) use gemm::{FusedMultiplyAdd, PackedMatrix, multiply};
 pub(crate) use multiplier::Multiplier;
 pub(crate) use pulp::NullaryFnOnce as Work;
 pub(crate) use random::Random;
 pub(crate) use rows::{
-    Bytes, Row, WIDTH, add_bytes, add_scaled, dot, exp, norm, quantise, quantised_dot,
+    Bytes, VectorRow, WIDTH, add_bytes, add_scaled, dot, exp, norm, quantise, quantised_dot,
 };
 
 /// Runs `work` compiled for the widest vectors this machine has. Work is a struct whose `call` is

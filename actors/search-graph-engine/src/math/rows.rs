@@ -4,7 +4,7 @@
 pub(crate) const WIDTH: usize = 128;
 
 /// A concept vector, or a row of a table of parameters.
-pub(crate) type Row = [f32; WIDTH];
+pub(crate) type VectorRow = [f32; WIDTH];
 
 /// Sums are kept in this many lanes, whatever the machine has.
 const LANES: usize = 16;
@@ -73,7 +73,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 pub(crate) type Bytes = [i8; WIDTH];
 
 /// A row in bytes and the factor that gives back its numbers.
-pub(crate) fn quantise(row: &Row) -> (Bytes, f32) {
+pub(crate) fn quantise(row: &VectorRow) -> (Bytes, f32) {
     let largest = row
         .iter()
         .fold(0.0f32, |largest, value| largest.max(value.abs()));
@@ -90,7 +90,7 @@ pub(crate) fn quantise(row: &Row) -> (Bytes, f32) {
 
 /// Adds `factor` times a row in bytes to `sum`.
 #[inline(always)]
-pub(crate) fn add_bytes(sum: &mut Row, factor: f32, bytes: &Bytes) {
+pub(crate) fn add_bytes(sum: &mut VectorRow, factor: f32, bytes: &Bytes) {
     for (sum, byte) in sum.iter_mut().zip(bytes) {
         *sum += factor * f32::from(*byte);
     }

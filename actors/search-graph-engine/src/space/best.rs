@@ -2,14 +2,14 @@
 
 /// The nearest so far. Holds up to twice as many as are asked for, so that it is cut seldom; all
 /// that are as near as the last are kept, for the caller to decide between.
-pub(super) struct Best {
+pub(super) struct NearestDocuments {
     limit: usize,
     threshold: f32,
     found: Vec<(f32, usize)>,
     room: usize,
 }
 
-impl Best {
+impl NearestDocuments {
     /// For at least one.
     pub(super) fn new(limit: usize) -> Self {
         let limit = limit.max(1);

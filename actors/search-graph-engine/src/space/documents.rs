@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::best::Best;
+use super::best::NearestDocuments;
 use super::saved_documents::KeptDocuments;
 use super::sketch::{self, EXACT_UP_TO};
-use super::spread::{Spread, SpreadTally};
+use super::spread::{CosineDistribution, SpreadTally};
 use crate::columns::{RowSet, key_hash};
 use crate::math::{Bytes, Multiplier, WIDTH, Work, quantised_dot, vectorised};
 
@@ -32,14 +32,14 @@ pub struct NearDocument {
 
 /// Documents in order of their coming. A removed one leaves a hole: its factor is 0.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Block {
+pub(super) struct VectorBlock {
     pub(super) vectors: Vec<Bytes>,
     pub(super) factors: Vec<f32>,
     keys: String,
     ends: Vec<u32>,
 }
 
-impl Block {
+impl VectorBlock {
     pub(super) fn key(&self, at: usize) -> &str {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.keys[start as usize..self.ends[at] as usize]
@@ -62,7 +62,7 @@ pub(super) struct DocumentTable {
     kept: KeptDocuments,
     /// Which of the kept ones were removed, or put anew.
     gone: RowSet,
-    blocks: Vec<Arc<Block>>,
+    blocks: Vec<Arc<VectorBlock>>,
     /// Place in the blocks of each key, by the key's hash.
     places: Arc<FxHashMap<u64, u32>>,
 }
@@ -178,7 +178,7 @@ impl DocumentTable {
         vector: &Bytes,
         factor: f32,
         limit: usize,
-    ) -> (Vec<NearDocument>, Spread) {
+    ) -> (Vec<NearDocument>, CosineDistribution) {
         self.survey_exactly(vector, factor, limit, EXACT_UP_TO)
     }
 
@@ -189,8 +189,8 @@ impl DocumentTable {
         factor: f32,
         limit: usize,
         exact_up_to: usize,
-    ) -> (Vec<NearDocument>, Spread) {
-        let mut best = Best::new(limit.max(1));
+    ) -> (Vec<NearDocument>, CosineDistribution) {
+        let mut best = NearestDocuments::new(limit.max(1));
         let mut tally = SpreadTally::default();
         let kept = self.kept.len();
         let compared = sketch::compared(kept, limit).filter(|_| kept > exact_up_to);
@@ -225,7 +225,7 @@ impl DocumentTable {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let block = |block: &Arc<Block>| {
+        let block = |block: &Arc<VectorBlock>| {
             WIDTH * block.vectors.capacity()
                 + 4 * (block.factors.capacity() + block.ends.capacity())
                 + block.keys.capacity()
@@ -241,7 +241,7 @@ struct Scan<'s> {
     factor: f32,
     /// The kept documents that are compared, where not all are.
     alike: Option<&'s [usize]>,
-    best: &'s mut Best,
+    best: &'s mut NearestDocuments,
     tally: &'s mut SpreadTally,
 }
 
@@ -304,7 +304,7 @@ impl Scan<'_> {
     }
 
     #[inline(always)]
-    fn block(&mut self, block: &Block, first: usize) {
+    fn block(&mut self, block: &VectorBlock, first: usize) {
         for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
             let cosine = self.vector.dot(bytes) as f32 * (own * self.factor);
             if *own <= 0.0 {

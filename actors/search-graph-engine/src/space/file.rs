@@ -10,7 +10,7 @@ use super::error::SpaceError;
 use super::near_words::NearWords;
 use super::saved_documents::KeptDocuments;
 use super::words::WordTable;
-use crate::columns::{Column, ColumnWriter, Columns, Texts, key_hash};
+use crate::columns::{Column, ColumnWriter, Columns, TextColumns, key_hash};
 use crate::learning::{GRAM_ROWS, MAX_VOCABULARY};
 use crate::math::WIDTH;
 
@@ -100,8 +100,8 @@ impl ConceptSpace {
     }
 }
 
-fn texts(ends: Column, text: Column) -> Texts {
-    Texts { ends, text }
+fn texts(ends: Column, text: Column) -> TextColumns {
+    TextColumns { ends, text }
 }
 
 /// What has changed, the weight of unknown words, and what taught: 0 where an earlier version wrote

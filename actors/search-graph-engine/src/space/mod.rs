@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub use documents::NearDocument;
 pub use error::SpaceError;
-pub use spread::Spread;
+pub use spread::CosineDistribution;
 pub use vector::ConceptVector;
 pub(crate) use words::WordTableBuilder;
 pub use words::{NearWord, WordTable};
@@ -204,7 +204,11 @@ impl ConceptSpace {
     /// As [`scan`](Self::scan), with how near all documents are altogether (of a large source, the
     /// documents of a sample).
     #[must_use]
-    pub fn survey(&self, vector: &ConceptVector, limit: usize) -> (Vec<NearDocument>, Spread) {
+    pub fn survey(
+        &self,
+        vector: &ConceptVector,
+        limit: usize,
+    ) -> (Vec<NearDocument>, CosineDistribution) {
         self.documents.survey(&vector.bytes, vector.factor, limit)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::sketch::{Sketch, sketch};
-use crate::columns::{Column, Texts};
+use crate::columns::{Column, TextColumns};
 use crate::math::{Bytes, WIDTH};
 
 /// Documents in the order of their keys' hashes. Never changed; a document that has gone since is
@@ -11,7 +11,7 @@ use crate::math::{Bytes, WIDTH};
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptDocuments {
     pub(super) hashes: Column,
-    pub(super) keys: Texts,
+    pub(super) keys: TextColumns,
     pub(super) factors: Column,
     pub(super) vectors: Column,
     /// Made when they are first asked for; shared with clones.

@@ -43,7 +43,7 @@ pub(super) fn compared(count: usize, limit: usize) -> Option<usize> {
 /// that differ as little as the last of them are among them.
 pub(super) fn nearest(sketches: &[Sketch], from: Sketch, wanted: usize) -> Vec<usize> {
     let mut differences = vec![0; sketches.len()];
-    let counts = vectorised(Differences {
+    let counts = vectorised(SketchDifferences {
         sketches,
         from,
         differences: &mut differences,
@@ -62,13 +62,13 @@ pub(super) fn nearest(sketches: &[Sketch], from: Sketch, wanted: usize) -> Vec<u
 }
 
 /// In how many bits each sketch differs, and how many sketches differ in that many.
-struct Differences<'s> {
+struct SketchDifferences<'s> {
     sketches: &'s [Sketch],
     from: Sketch,
     differences: &'s mut [u8],
 }
 
-impl Work for Differences<'_> {
+impl Work for SketchDifferences<'_> {
     type Output = [u32; WIDTH + 1];
 
     #[inline(always)]

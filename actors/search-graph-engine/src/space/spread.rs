@@ -9,12 +9,12 @@ const LEAST_DEVIATION: f64 = 0.02;
 
 /// Mean and standard deviation of the cosines of all documents of a source to a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct CosineDistribution {
     mean: f64,
     deviation: f64,
 }
 
-impl Spread {
+impl CosineDistribution {
     /// How far a cosine stands out among those of its source, in standard deviations.
     #[must_use]
     pub fn standing(&self, cosine: f32) -> f32 {
@@ -45,12 +45,12 @@ impl SpreadTally {
         self.squares += documents * (steps * steps);
     }
 
-    pub(super) fn spread(&self) -> Spread {
+    pub(super) fn spread(&self) -> CosineDistribution {
         let count = self.count.max(1) as f64;
         let steps = f64::from(STEPS);
         let mean = self.sum as f64 / count / steps;
         let variance = self.squares as f64 / count / (steps * steps) - mean * mean;
-        Spread {
+        CosineDistribution {
             mean,
             deviation: variance.max(0.0).sqrt().max(LEAST_DEVIATION),
         }

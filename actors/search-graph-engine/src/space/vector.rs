@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::math::{Bytes, Row, dot, norm, quantise};
+use crate::math::{Bytes, VectorRow, dot, norm, quantise};
 
 /// A direction in the concept space, of length 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,14 +14,14 @@ pub struct ConceptVector {
 
 impl ConceptVector {
     /// The direction of a row; `None` when it has none.
-    pub(crate) fn new(row: &Row) -> Option<Self> {
+    pub(crate) fn new(row: &VectorRow) -> Option<Self> {
         let length = norm(row);
         if !length.is_finite() || length < 1e-6 {
             return None;
         }
         let (bytes, factor) = quantise(row);
         // The factor makes the row of bytes as long as 1, not as long as the row was.
-        let exact: Row = std::array::from_fn(|at| f32::from(bytes[at]));
+        let exact: VectorRow = std::array::from_fn(|at| f32::from(bytes[at]));
         (factor > 0.0).then(|| Self {
             bytes,
             factor: dot(&exact, &exact).sqrt().recip(),

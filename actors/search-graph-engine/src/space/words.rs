@@ -1,11 +1,13 @@
 //! The words of a concept space.
 
-use super::best::Best;
+use super::best::NearestDocuments;
 use super::near_words::NearWords;
 use super::vector::ConceptVector;
-use crate::columns::{Column, Texts, TextsBuilder, f32_column};
+use crate::columns::{Column, TextColumns, TextsBuilder, f32_column};
 use crate::learning::{GRAM_ROWS, gram_rows};
-use crate::math::{Bytes, Multiplier, Row, WIDTH, Work, add_bytes, norm, quantise, vectorised};
+use crate::math::{
+    Bytes, Multiplier, VectorRow, WIDTH, Work, add_bytes, norm, quantise, vectorised,
+};
 
 /// A word found by its vector.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +22,7 @@ pub struct NearWord {
 #[derive(Debug, Default)]
 pub struct WordTable {
     /// The words in alphabetical order.
-    pub(super) terms: Texts,
+    pub(super) terms: TextColumns,
     pub(super) vectors: Column,
     /// Factor of each vector, with what the word counts for in it.
     pub(super) factors: Column,
@@ -105,7 +107,7 @@ impl WordTable {
     }
 
     /// Adds a word that has no vector, by its letters.
-    fn add_unknown(&self, term: &str, count: f32, sum: &mut Row) {
+    fn add_unknown(&self, term: &str, count: f32, sum: &mut VectorRow) {
         let mut rows = Vec::new();
         gram_rows(term, &mut rows);
         let share = (rows.len().max(1) as f32).sqrt().recip() * count * self.unknown_weight;
@@ -138,7 +140,7 @@ impl WordTable {
 
     /// Compares a direction with every word.
     fn search(&self, vector: &ConceptVector, limit: usize) -> Vec<(f32, usize)> {
-        let mut best = Best::new(limit);
+        let mut best = NearestDocuments::new(limit);
         vectorised(Scan(self, vector, &mut best));
         let mut found = best.into_found();
         found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -158,7 +160,7 @@ impl WordTable {
     }
 }
 
-struct Scan<'s>(&'s WordTable, &'s ConceptVector, &'s mut Best);
+struct Scan<'s>(&'s WordTable, &'s ConceptVector, &'s mut NearestDocuments);
 
 impl Work for Scan<'_> {
     type Output = ();
@@ -198,13 +200,13 @@ impl WordTableBuilder {
     }
 
     /// Adds a word with what it counts for.
-    pub(crate) fn add_word(&mut self, term: &str, weight: f32, vector: &Row) {
+    pub(crate) fn add_word(&mut self, term: &str, weight: f32, vector: &VectorRow) {
         let (bytes, factor) = quantise(vector);
         self.words.push((term.to_owned(), bytes, factor * weight));
     }
 
     /// Adds the next row of the table of n-grams.
-    pub(crate) fn add_gram(&mut self, row: &Row) {
+    pub(crate) fn add_gram(&mut self, row: &VectorRow) {
         let (bytes, factor) = quantise(row);
         self.grams.extend(bytes.map(|byte| byte as u8));
         self.gram_factors.push(factor);

@@ -25,7 +25,7 @@ impl LevenshteinAutomaton {
     }
 
     /// The next row, after the word went on with `c`.
-    fn row(&self, state: &State, c: char) -> State {
+    fn row(&self, state: &AutomatonState, c: char) -> AutomatonState {
         let row = state.row + 1;
         let mut cells = [self.edits + 1; BAND];
         for at in 0..BAND {
@@ -52,7 +52,7 @@ impl LevenshteinAutomaton {
             });
             cells[at] = above.min(left).min(diagonal).min(self.edits + 1);
         }
-        State {
+        AutomatonState {
             row,
             cells,
             pending: [0; 4],
@@ -63,7 +63,7 @@ impl LevenshteinAutomaton {
 
 /// A row of the table, and the bytes of a character that is not whole yet.
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct AutomatonState {
     row: usize,
     cells: [u8; BAND],
     pending: [u8; 4],
@@ -71,10 +71,10 @@ pub(super) struct State {
 }
 
 impl Automaton for LevenshteinAutomaton {
-    type State = State;
+    type State = AutomatonState;
 
-    fn start(&self) -> State {
-        State {
+    fn start(&self) -> AutomatonState {
+        AutomatonState {
             row: 0,
             cells: std::array::from_fn(|at| {
                 at.checked_sub(MAX_EDITS)
@@ -85,17 +85,17 @@ impl Automaton for LevenshteinAutomaton {
         }
     }
 
-    fn is_match(&self, state: &State) -> bool {
+    fn is_match(&self, state: &AutomatonState) -> bool {
         let last = (self.input.len() + MAX_EDITS).checked_sub(state.row);
         let distance = last.and_then(|at| state.cells.get(at));
         state.held == 0 && distance.is_some_and(|distance| *distance <= self.edits)
     }
 
-    fn can_match(&self, state: &State) -> bool {
+    fn can_match(&self, state: &AutomatonState) -> bool {
         state.cells.iter().any(|cell| *cell <= self.edits)
     }
 
-    fn accept(&self, state: &State, byte: u8) -> State {
+    fn accept(&self, state: &AutomatonState, byte: u8) -> AutomatonState {
         let mut next = state.clone();
         if next.held == next.pending.len() {
             next.cells = [self.edits + 1; BAND];

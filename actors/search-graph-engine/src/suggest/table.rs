@@ -4,7 +4,7 @@ use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
 use search_core::analysis::folded_line;
 
 use super::entry::{KINDS, SuggesterEntry, SuggestionKind, order, packed, retain_heaviest};
-use crate::columns::{Column, Texts, TextsBuilder, u32_column};
+use crate::columns::{Column, TextColumns, TextsBuilder, u32_column};
 
 /// Entries looked at for one answer: a prefix of one letter is not worth more.
 const MAX_LOOKED_AT: usize = 20_000;
@@ -13,7 +13,7 @@ const MAX_LOOKED_AT: usize = 20_000;
 #[derive(Debug)]
 pub(super) struct SuggestionTable {
     map: Map<Vec<u8>>,
-    texts: Texts,
+    texts: TextColumns,
     /// The weight of each, with its kind in the lowest bits.
     weights: Column,
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::matcher::Thesaurus;
-use super::parse::{Entry, MAX_ENTRIES, ThesaurusError, parse_concept_file, parse_json};
+use super::parse::{MAX_ENTRIES, ThesaurusEntry, ThesaurusError, parse_concept_file, parse_json};
 
 /// Largest JSON thesaurus, in bytes.
 const MAX_JSON_BYTES: u64 = 32 << 20;
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 16;
 
 /// Why a thesaurus cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum ThesaurusLoadError {
     /// A file or folder cannot be read.
     #[error("thesaurus {}: {source}", path.display())]
     Io {
@@ -54,7 +54,7 @@ pub enum LoadError {
 ///
 /// # Errors
 /// It cannot be read, or is not what is expected; the error names the file.
-pub fn load(path: &Path) -> Result<Thesaurus, LoadError> {
+pub fn load(path: &Path) -> Result<Thesaurus, ThesaurusLoadError> {
     let mut entries = Vec::new();
     let facts = std::fs::metadata(path).map_err(|source| failed(path, source))?;
     if facts.is_dir() {
@@ -69,15 +69,15 @@ pub fn load(path: &Path) -> Result<Thesaurus, LoadError> {
     Ok(Thesaurus::new(entries))
 }
 
-fn failed(path: &Path, source: std::io::Error) -> LoadError {
-    LoadError::Io {
+fn failed(path: &Path, source: std::io::Error) -> ThesaurusLoadError {
+    ThesaurusLoadError::Io {
         path: path.to_owned(),
         source,
     }
 }
 
-fn too_large(path: &Path, limit: String) -> LoadError {
-    LoadError::TooLarge {
+fn too_large(path: &Path, limit: String) -> ThesaurusLoadError {
+    ThesaurusLoadError::TooLarge {
         path: path.to_owned(),
         limit,
     }
@@ -87,8 +87,8 @@ fn read_directory(
     folder: &Path,
     depth: usize,
     left: &mut usize,
-    entries: &mut Vec<Entry>,
-) -> Result<(), LoadError> {
+    entries: &mut Vec<ThesaurusEntry>,
+) -> Result<(), ThesaurusLoadError> {
     let listed = std::fs::read_dir(folder).map_err(|source| failed(folder, source))?;
     let mut found = Vec::new();
     for entry in listed {
@@ -114,23 +114,23 @@ fn read_directory(
     Ok(())
 }
 
-fn read_concept(path: &Path) -> Result<Option<Entry>, LoadError> {
+fn read_concept(path: &Path) -> Result<Option<ThesaurusEntry>, ThesaurusLoadError> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let text = read(path, MAX_CONCEPT_BYTES)?;
     Ok(text.and_then(|text| parse_concept_file(&stem, &text)))
 }
 
-fn read_json(path: &Path) -> Result<Vec<Entry>, LoadError> {
+fn read_json(path: &Path) -> Result<Vec<ThesaurusEntry>, ThesaurusLoadError> {
     let text = read(path, MAX_JSON_BYTES)?;
     let text = text.ok_or_else(|| too_large(path, format!("{MAX_JSON_BYTES} bytes")))?;
-    parse_json(&text).map_err(|source| LoadError::Json {
+    parse_json(&text).map_err(|source| ThesaurusLoadError::Json {
         path: path.to_owned(),
         source,
     })
 }
 
 /// The text of a file; `None` where it is longer than `limit`.
-fn read(path: &Path, limit: u64) -> Result<Option<String>, LoadError> {
+fn read(path: &Path, limit: u64) -> Result<Option<String>, ThesaurusLoadError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|source| failed(path, source))?;
     file.take(limit + 1)
@@ -142,7 +142,7 @@ fn read(path: &Path, limit: u64) -> Result<Option<String>, LoadError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LoadError, load};
+    use super::{ThesaurusLoadError, load};
 
     #[test]
     fn a_folder_of_concept_files_and_json_is_one_thesaurus() {
@@ -171,7 +171,7 @@ mod tests {
         std::fs::write(&file, "{\"a\": 5}").expect("written");
         for path in [folder.path(), &file] {
             let error = load(path).expect_err("it is wrong");
-            assert!(matches!(error, LoadError::Json { .. }), "{error}");
+            assert!(matches!(error, ThesaurusLoadError::Json { .. }), "{error}");
             assert!(error.to_string().contains("wrong.json"), "{error}");
         }
         let missing = load(&folder.path().join("none")).expect_err("there is none");

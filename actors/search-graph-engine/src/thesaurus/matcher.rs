@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use search_core::analysis::{fold, folded_line, words};
 
 use super::ConceptId;
-use super::parse::Entry;
+use super::parse::ThesaurusEntry;
 
 /// Longest text that is looked at, in bytes.
 const MAX_TEXT: usize = 4 << 20;
@@ -27,7 +27,7 @@ pub struct Match {
 /// The concepts a person declared, ready to be found.
 #[derive(Debug, Clone, Default)]
 pub struct Thesaurus {
-    entries: Vec<Entry>,
+    entries: Vec<ThesaurusEntry>,
     ids: Vec<ConceptId>,
     places: FxHashMap<ConceptId, usize>,
     automaton: Option<AhoCorasick>,
@@ -39,9 +39,9 @@ impl Thesaurus {
     /// Joins entries of the same name; a synonym that two concepts claim belongs to the first by
     /// name. Names belong to their own concept whatever others claim.
     #[must_use]
-    pub fn new(declared: Vec<Entry>) -> Self {
+    pub fn new(declared: Vec<ThesaurusEntry>) -> Self {
         let mut thesaurus = Self::default();
-        let mut declared: Vec<(String, Entry)> = declared
+        let mut declared: Vec<(String, ThesaurusEntry)> = declared
             .into_iter()
             .map(|entry| (folded_line(&entry.name), entry))
             .filter(|(line, _)| !line.is_empty())
@@ -92,7 +92,7 @@ impl Thesaurus {
 
     /// The concepts, in the order of their normalised names.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ThesaurusEntry] {
         &self.entries
     }
 
@@ -107,7 +107,7 @@ impl Thesaurus {
 
     /// The entry of an identity.
     #[must_use]
-    pub fn entry(&self, id: ConceptId) -> Option<&Entry> {
+    pub fn entry(&self, id: ConceptId) -> Option<&ThesaurusEntry> {
         self.places.get(&id).map(|&place| &self.entries[place])
     }
 
@@ -147,7 +147,7 @@ impl Thesaurus {
 
     /// The text with each concept found written as `write` says; for links.
     #[must_use]
-    pub fn replace_with(&self, text: &str, write: impl Fn(&Entry) -> String) -> String {
+    pub fn replace_with(&self, text: &str, write: impl Fn(&ThesaurusEntry) -> String) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
         for found in self.find(text) {

@@ -13,9 +13,9 @@ mod load;
 mod matcher;
 mod parse;
 
-pub use load::{LoadError, load};
+pub use load::{ThesaurusLoadError, load};
 pub use matcher::{Match, Thesaurus};
-pub use parse::{Entry, MAX_ENTRIES, ThesaurusError, parse_concept_file, parse_json};
+pub use parse::{MAX_ENTRIES, ThesaurusEntry, ThesaurusError, parse_concept_file, parse_json};
 
 use search_core::analysis::folded_line;
 

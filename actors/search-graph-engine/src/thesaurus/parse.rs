@@ -15,7 +15,7 @@ const MAX_SYNONYMS: usize = 256;
 
 /// A concept as declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ThesaurusEntry {
     /// The name shown and put in by [`replace`](super::Thesaurus::replace).
     pub name: String,
     /// Other words for it.
@@ -41,8 +41,8 @@ pub enum ThesaurusError {
 /// without ending), and lines `synonyms:: a, b` name its synonyms. `None` for a file without such a
 /// line: it is an ordinary document.
 #[must_use]
-pub fn parse_concept_file(stem: &str, text: &str) -> Option<Entry> {
-    let mut entry = Entry::default();
+pub fn parse_concept_file(stem: &str, text: &str) -> Option<ThesaurusEntry> {
+    let mut entry = ThesaurusEntry::default();
     let mut declared = false;
     for line in text.lines() {
         let line = line.trim().trim_start_matches("- ").trim_start();
@@ -111,16 +111,18 @@ enum Target {
 ///
 /// # Errors
 /// The text is none of these, or names too many concepts.
-pub fn parse_json(text: &str) -> Result<Vec<Entry>, ThesaurusError> {
+pub fn parse_json(text: &str) -> Result<Vec<ThesaurusEntry>, ThesaurusError> {
     let file: File =
         serde_json::from_str(text).map_err(|error| ThesaurusError::Syntax(error.to_string()))?;
-    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    let mut entries: BTreeMap<String, ThesaurusEntry> = BTreeMap::new();
     let mut add = |name: &str, synonyms: Vec<String>, url: Option<String>| {
         let name = clean(name);
-        let entry = entries.entry(name.clone()).or_insert_with(|| Entry {
-            name,
-            ..Entry::default()
-        });
+        let entry = entries
+            .entry(name.clone())
+            .or_insert_with(|| ThesaurusEntry {
+                name,
+                ..ThesaurusEntry::default()
+            });
         let synonyms = synonyms.iter().map(|synonym| clean(synonym));
         entry.synonyms.extend(synonyms.filter(|s| !s.is_empty()));
         entry.synonyms.truncate(MAX_SYNONYMS);
@@ -151,7 +153,7 @@ pub fn parse_json(text: &str) -> Result<Vec<Entry>, ThesaurusError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, ThesaurusError, parse_concept_file, parse_json};
+    use super::{ThesaurusEntry, ThesaurusError, parse_concept_file, parse_json};
 
     #[test]
     fn a_concept_file_names_its_synonyms() {
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_forms_of_json_say_the_same() {
-        let expected = [Entry {
+        let expected = [ThesaurusEntry {
             name: "graph".to_owned(),
             synonyms: vec!["net".to_owned(), "network".to_owned()],
             url: None,

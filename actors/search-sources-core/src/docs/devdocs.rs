@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{MAX_NAMES, join_below};
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 use crate::remote::html_text;
 
 const WHAT: &str = "the documentation";
@@ -84,8 +84,8 @@ fn page_of(path: &str) -> &str {
     path.split('#').next().unwrap_or(path)
 }
 
-fn name(base: Option<&str>, entry: &Entry) -> Item {
-    Item {
+fn name(base: Option<&str>, entry: &Entry) -> SourceItem {
+    SourceItem {
         key: line(&entry.path, 300),
         title: line(&entry.name, 300),
         body: line(
@@ -98,11 +98,11 @@ fn name(base: Option<&str>, entry: &Entry) -> Item {
         ),
         tags: entry.kind.iter().map(|kind| line(kind, 60)).collect(),
         url: base.and_then(|base| join_below(base, &entry.path)),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 
-fn page(path: &str, names: &[Entry], html: &str) -> Item {
+fn page(path: &str, names: &[Entry], html: &str) -> SourceItem {
     let first = names
         .iter()
         .find(|entry| entry.path == path)
@@ -112,7 +112,7 @@ fn page(path: &str, names: &[Entry], html: &str) -> Item {
         .iter()
         .map(|entry| line(&entry.name, 300))
         .filter(|name| name != title);
-    Item {
+    SourceItem {
         key: line(path, 300),
         title: line(title, 300),
         body: html_text(html),
@@ -122,7 +122,7 @@ fn page(path: &str, names: &[Entry], html: &str) -> Item {
             .into_iter()
             .collect(),
         aliases: aliases.take(100).collect(),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `all.html`, rustdoc's list of all items of a crate.
 
 use super::{MAX_NAMES, join_below};
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 use crate::remote::html_text;
 
 /// Reads the list; `base` is the address of its folder, for links.
@@ -27,7 +27,7 @@ pub fn rustdoc_names(base: &str, html: &str) -> Result<ParsedItems, SourceDataEr
 }
 
 /// `address">name</a>`
-fn item(base: &str, part: &str) -> Option<Item> {
+fn item(base: &str, part: &str) -> Option<SourceItem> {
     let (address, rest) = part.split_once("\">")?;
     let (name, _) = rest.split_once("</a>")?;
     let name = line(&html_text(name), 300);
@@ -35,13 +35,13 @@ fn item(base: &str, part: &str) -> Option<Item> {
     let file = address.rsplit('/').next()?;
     let kind = file.split('.').next().filter(|_| file.ends_with(".html"))?;
     (!name.is_empty()).then_some(())?;
-    Some(Item {
+    Some(SourceItem {
         key: line(address, 300),
         body: format!("{kind} {name}"),
         tags: vec![line(kind, 30)],
         url: Some(join_below(base, address)?),
         title: name,
-        ..Item::default()
+        ..SourceItem::default()
     })
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 
 use super::{MAX_NAMES, join_below};
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 const WHAT: &str = "the documentation";
 
@@ -63,7 +63,7 @@ fn split_head(bytes: &[u8]) -> Option<([&str; 4], &[u8])> {
 }
 
 /// `name domain:role priority address shown`; names may hold blanks.
-fn item(base: &str, project: &str, row: &str) -> Option<Item> {
+fn item(base: &str, project: &str, row: &str) -> Option<SourceItem> {
     let words: Vec<&str> = row.split(' ').collect();
     let kind = (1..words.len()).find(|&at| {
         words[at].contains(':')
@@ -84,13 +84,13 @@ fn item(base: &str, project: &str, row: &str) -> Option<Item> {
     } else {
         &shown
     };
-    Some(Item {
+    Some(SourceItem {
         key: format!("{domain}:{role}:{name}"),
         title: line(title, 300),
         body: line(&format!("{role} {name} · {project}"), 500),
         tags: vec![domain.to_owned(), role.to_owned()],
         url: Some(join_below(base, &address)?),
-        ..Item::default()
+        ..SourceItem::default()
     })
 }
 

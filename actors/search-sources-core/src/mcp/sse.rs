@@ -13,7 +13,7 @@ pub struct TooLong {
 
 /// An event whose data is JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct SseEvent {
     /// What stands behind `event:`, if anything.
     pub name: Option<String>,
     /// Its data.
@@ -46,7 +46,7 @@ impl Events {
     ///
     /// # Errors
     /// When an event is too long.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<Event>, TooLong> {
+    pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -60,14 +60,14 @@ impl Events {
         Ok(events)
     }
 
-    fn end_of_line(&mut self) -> Option<Event> {
+    fn end_of_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             let (name, data) = (self.name.take(), std::mem::take(&mut self.data));
             let data = serde_json::from_slice(&data).ok()?;
-            return Some(Event { name, data });
+            return Some(SseEvent { name, data });
         }
         if let Some(data) = line.strip_prefix(b"data:") {
             if !self.data.is_empty() {
@@ -97,7 +97,7 @@ mod tests {
             for chunk in text.chunks(size) {
                 found.extend(events.push(chunk).unwrap());
             }
-            let event = Event {
+            let event = SseEvent {
                 name: Some("message".to_owned()),
                 data: json!({"a": 1}),
             };

@@ -1,9 +1,9 @@
 //! The markup inside a line that both programs share: wiki links, embeds, tags, block references.
 
-use super::page::{Link, Page};
+use super::page::{NoteLink, NotePage};
 
 /// Replaces the markup of `line` by what a reader sees, and tells `page` of links and tags.
-pub(super) fn plain(line: &str, page: &mut Page) -> String {
+pub(super) fn plain(line: &str, page: &mut NotePage) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     let mut before = None;
@@ -42,7 +42,7 @@ fn code(rest: &str) -> RenderedInline {
 }
 
 /// `{{embed [[x]]}}` shows and links x; queries, renderers and other macros show nothing.
-fn macro_call(rest: &str, page: &mut Page) -> RenderedInline {
+fn macro_call(rest: &str, page: &mut NotePage) -> RenderedInline {
     let end = rest.find("}}")? + 2;
     let inner = rest[2..end - 2].trim();
     let seen = inner
@@ -52,7 +52,7 @@ fn macro_call(rest: &str, page: &mut Page) -> RenderedInline {
 }
 
 /// `[[x]]`, `[[x|y]]`, `[[x#heading]]`, `[[x#^block|y]]`, and Logseq's `[[a [[b]] c]]`.
-fn wiki(rest: &str, page: &mut Page) -> RenderedInline {
+fn wiki(rest: &str, page: &mut NotePage) -> RenderedInline {
     let used = closing(rest)?;
     let inner = &rest[2..used - 2];
     if inner.contains('\n') || inner.trim().is_empty() {
@@ -66,7 +66,7 @@ fn wiki(rest: &str, page: &mut Page) -> RenderedInline {
     let name = target.split('#').next().unwrap_or_default().trim();
     let name = name.replace("[[", "").replace("]]", "");
     if !name.is_empty() {
-        page.link(Link::Page(name));
+        page.link(NoteLink::Page(name));
     }
     let shown = label.map_or_else(
         || target.replace("#^", " ").replace('#', " > "),
@@ -102,7 +102,7 @@ fn closing(rest: &str) -> Option<usize> {
 
 /// `[label]([[page]])` and `[label](((block)))` of Logseq; `[label](file.md)` of both; other links
 /// stay Markdown.
-fn labelled(rest: &str, page: &mut Page) -> RenderedInline {
+fn labelled(rest: &str, page: &mut NotePage) -> RenderedInline {
     let label_end = rest.find("](")?;
     let label = &rest[1..label_end];
     let target = &rest[label_end + 2..];
@@ -125,14 +125,14 @@ fn labelled(rest: &str, page: &mut Page) -> RenderedInline {
     let is_note = path.ends_with(".md") && !path.contains("://");
     if is_note {
         let path = path.replace("%20", " ");
-        page.link(Link::Page(path.trim_end_matches(".md").to_owned()));
+        page.link(NoteLink::Page(path.trim_end_matches(".md").to_owned()));
         return Some((label.to_owned(), label_end + 2 + end + 1));
     }
     None
 }
 
 /// `((6643…))`: a block of Logseq, by its UUID.
-fn block(rest: &str, page: &mut Page) -> RenderedInline {
+fn block(rest: &str, page: &mut NotePage) -> RenderedInline {
     let end = rest.find("))")?;
     let id = &rest[2..end];
     let is_uuid = id.len() == 36
@@ -143,12 +143,12 @@ fn block(rest: &str, page: &mut Page) -> RenderedInline {
         return None;
     }
     let id = id.to_ascii_lowercase();
-    page.link(Link::Block(id.clone()));
+    page.link(NoteLink::Block(id.clone()));
     Some((format!("(({id}))"), end + 2))
 }
 
 /// `#tag`, `#a/b`, `#[[several words]]`; not a heading, not a fragment, not a number.
-fn tag(rest: &str, before: Option<char>, page: &mut Page) -> RenderedInline {
+fn tag(rest: &str, before: Option<char>, page: &mut NotePage) -> RenderedInline {
     if before.is_some_and(|c| !c.is_whitespace() && !"([{,;".contains(c)) {
         return None;
     }
@@ -160,7 +160,7 @@ fn tag(rest: &str, before: Option<char>, page: &mut Page) -> RenderedInline {
         let end = closing(&rest[1..])?;
         let name = rest[3..end - 1].to_owned();
         page.tag(&name);
-        page.link(Link::Page(name.clone()));
+        page.link(NoteLink::Page(name.clone()));
         return Some((name, end + 1));
     }
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
@@ -181,8 +181,8 @@ fn tag(rest: &str, before: Option<char>, page: &mut Page) -> RenderedInline {
 mod tests {
     use super::*;
 
-    fn seen(line: &str) -> (String, Page) {
-        let mut page = Page::default();
+    fn seen(line: &str) -> (String, NotePage) {
+        let mut page = NotePage::default();
         let text = plain(line, &mut page);
         (text, page)
     }
@@ -216,11 +216,11 @@ mod tests {
     fn links_and_tags_are_told() {
         let (_, page) =
             seen("[[A|x]] [[a#h]] #t #T [l](((66436d4d-1111-2222-3333-444455556666))) [[A]]");
-        let pages = ["A", "a"].map(|name| Link::Page(name.to_owned()));
+        let pages = ["A", "a"].map(|name| NoteLink::Page(name.to_owned()));
         assert_eq!(page.links[..2], pages);
         assert_eq!(
             page.links[2],
-            Link::Block("66436d4d-1111-2222-3333-444455556666".to_owned())
+            NoteLink::Block("66436d4d-1111-2222-3333-444455556666".to_owned())
         );
         assert_eq!((page.links.len(), page.tags), (3, vec!["t".to_owned()]));
     }

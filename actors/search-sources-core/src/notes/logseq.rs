@@ -2,7 +2,7 @@
 
 use super::inline::plain;
 use super::obsidian::name;
-use super::page::{Block, Page};
+use super::page::{NotePage, PageBlock};
 
 /// Properties that say how a block looks, not what it says.
 const TECHNICAL: [&str; 8] = [
@@ -17,7 +17,7 @@ const TECHNICAL: [&str; 8] = [
 ];
 
 /// Reads one page in Markdown; `path` is its path inside the graph.
-pub(super) fn page(path: &str, text: &str) -> Page {
+pub(super) fn page(path: &str, text: &str) -> NotePage {
     let mut page = titled(path);
     let mut outline = Outline::default();
     for line in text.lines() {
@@ -28,7 +28,7 @@ pub(super) fn page(path: &str, text: &str) -> Page {
 }
 
 /// Title and journal day from the file's name.
-pub(super) fn titled(path: &str) -> Page {
+pub(super) fn titled(path: &str) -> NotePage {
     let file = name(path);
     let journal = path
         .starts_with("journals/")
@@ -36,11 +36,11 @@ pub(super) fn titled(path: &str) -> Page {
     let title = journal
         .clone()
         .unwrap_or_else(|| percent(&file.replace("___", "/")));
-    Page {
+    NotePage {
         path: path.to_owned(),
         title,
         journal,
-        ..Page::default()
+        ..NotePage::default()
     }
 }
 
@@ -59,7 +59,7 @@ struct Outline {
 }
 
 impl Outline {
-    fn line(&mut self, line: &str, page: &mut Page) {
+    fn line(&mut self, line: &str, page: &mut NotePage) {
         let trimmed = line.trim_start();
         let bullet = trimmed
             .strip_prefix("- ")
@@ -76,7 +76,7 @@ impl Outline {
         self.content(trimmed, page);
     }
 
-    fn content(&mut self, content: &str, page: &mut Page) {
+    fn content(&mut self, content: &str, page: &mut NotePage) {
         if content.starts_with("```") {
             self.fence = !self.fence;
         } else if !self.fence {
@@ -112,7 +112,7 @@ impl Outline {
         inside
     }
 
-    fn property(&mut self, key: &str, value: &str, page: &mut Page) {
+    fn property(&mut self, key: &str, value: &str, page: &mut NotePage) {
         if key == "id" {
             self.id = Some(value.to_ascii_lowercase());
         }
@@ -127,7 +127,7 @@ impl Outline {
             (_, "tags") => {
                 for tag in names(value) {
                     page.tag(&tag);
-                    page.link(super::page::Link::Page(tag));
+                    page.link(super::page::NoteLink::Page(tag));
                 }
             }
             (_, key) => {
@@ -142,10 +142,10 @@ impl Outline {
         }
     }
 
-    fn end_block(&mut self, page: &mut Page) {
+    fn end_block(&mut self, page: &mut NotePage) {
         if let Some(id) = self.id.take() {
             let text = self.text.trim().to_owned();
-            page.blocks.push(Block { id, text });
+            page.blocks.push(PageBlock { id, text });
         }
         if self.blocks > 0 && !page.body.ends_with('\n') {
             page.body.push('\n');

@@ -3,14 +3,14 @@
 
 use super::front;
 use super::inline::plain;
-use super::page::{Block, Link, Page};
+use super::page::{NoteLink, NotePage, PageBlock};
 
 /// Reads one note; `path` is its path inside the vault.
-pub(super) fn page(path: &str, text: &str) -> Page {
-    let mut page = Page {
+pub(super) fn page(path: &str, text: &str) -> NotePage {
+    let mut page = NotePage {
         path: path.to_owned(),
         title: name(path).to_owned(),
-        ..Page::default()
+        ..NotePage::default()
     };
     let (entries, markdown) = front::split(text);
     for (key, values) in entries {
@@ -23,7 +23,7 @@ pub(super) fn page(path: &str, text: &str) -> Page {
     page
 }
 
-fn property(key: &str, values: &[String], page: &mut Page) {
+fn property(key: &str, values: &[String], page: &mut NotePage) {
     match key {
         "aliases" | "alias" => page.aliases.extend(values.iter().cloned()),
         "tags" | "tag" => {
@@ -41,7 +41,7 @@ fn property(key: &str, values: &[String], page: &mut Page) {
     }
 }
 
-fn body(markdown: &str, page: &mut Page) {
+fn body(markdown: &str, page: &mut NotePage) {
     let mut fence: Option<&str> = None;
     let mut in_comment = false;
     for line in markdown.lines() {
@@ -64,7 +64,7 @@ fn body(markdown: &str, page: &mut Page) {
         let shown = plain(visible, page);
         if let Some(id) = id {
             let text = shown.trim().to_owned();
-            page.blocks.push(Block {
+            page.blocks.push(PageBlock {
                 id: id.to_ascii_lowercase(),
                 text,
             });
@@ -73,7 +73,7 @@ fn body(markdown: &str, page: &mut Page) {
     }
 }
 
-fn push(line: &str, page: &mut Page) {
+fn push(line: &str, page: &mut NotePage) {
     page.body.push_str(line);
     page.body.push('\n');
 }
@@ -135,8 +135,8 @@ fn is_day(name: &str) -> bool {
 }
 
 /// Whether a link names this kind of file, which is no note.
-pub(super) fn is_attachment(link: &Link) -> bool {
-    let Link::Page(name) = link else {
+pub(super) fn is_attachment(link: &NoteLink) -> bool {
+    let NoteLink::Page(name) = link else {
         return false;
     };
     let ending = name

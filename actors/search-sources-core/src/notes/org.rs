@@ -2,9 +2,9 @@
 //! `[[target][label]]`.
 
 use super::logseq::titled;
-use super::page::{Block, Link, Page};
+use super::page::{NoteLink, NotePage, PageBlock};
 
-pub(super) fn page(path: &str, text: &str) -> Page {
+pub(super) fn page(path: &str, text: &str) -> NotePage {
     let mut page = titled(path);
     let mut in_drawer = false;
     let mut id: Option<String> = None;
@@ -24,7 +24,7 @@ pub(super) fn page(path: &str, text: &str) -> Page {
                 let shown = links(line, &mut page);
                 if let Some(id) = id.take() {
                     let text = shown.trim_start_matches('*').trim().to_owned();
-                    page.blocks.push(Block { id, text });
+                    page.blocks.push(PageBlock { id, text });
                 }
                 let stars = shown.bytes().take_while(|byte| *byte == b'*').count();
                 match shown.get(stars..) {
@@ -43,7 +43,7 @@ pub(super) fn page(path: &str, text: &str) -> Page {
     page
 }
 
-fn keyword(text: &str, page: &mut Page) {
+fn keyword(text: &str, page: &mut NotePage) {
     let Some((key, value)) = text.split_once(':') else {
         return;
     };
@@ -58,7 +58,7 @@ fn keyword(text: &str, page: &mut Page) {
     }
 }
 
-fn links(line: &str, page: &mut Page) -> String {
+fn links(line: &str, page: &mut NotePage) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some((before, link)) = rest.split_once("[[") {
@@ -70,7 +70,7 @@ fn links(line: &str, page: &mut Page) -> String {
         };
         let (target, label) = inner.split_once("][").unwrap_or((inner, inner));
         if !target.contains("://") && !target.starts_with("file:") {
-            page.link(Link::Page(target.to_owned()));
+            page.link(NoteLink::Page(target.to_owned()));
         }
         out.push_str(label);
         rest = after;

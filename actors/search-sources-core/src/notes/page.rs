@@ -2,7 +2,7 @@
 
 /// One page, with names as they are written; the vault resolves them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct NotePage {
     /// Path inside the vault.
     pub path: String,
     /// Its name.
@@ -16,16 +16,16 @@ pub struct Page {
     /// Markdown without the markup of notes; references to blocks stand as `((id))` until resolved.
     pub body: String,
     /// Links in order of appearance.
-    pub links: Vec<Link>,
+    pub links: Vec<NoteLink>,
     /// Blocks that have an id and may be referred to.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PageBlock>,
     /// The day, for journals: `2026-11-21`.
     pub journal: Option<String>,
 }
 
 /// A link as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
+pub enum NoteLink {
     /// To a page by name or path; heading and block are left off.
     Page(String),
     /// To a block by id (Logseq).
@@ -34,15 +34,15 @@ pub enum Link {
 
 /// A piece of a page that can be referred to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct PageBlock {
     /// Its id, in lower case.
     pub id: String,
     /// Its text.
     pub text: String,
 }
 
-impl Page {
-    pub(super) fn link(&mut self, link: Link) {
+impl NotePage {
+    pub(super) fn link(&mut self, link: NoteLink) {
         if !self.links.contains(&link) && self.links.len() < 10_000 {
             self.links.push(link);
         }

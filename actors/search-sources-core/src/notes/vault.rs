@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::page::{Link, Page};
+use super::page::{NoteLink, NotePage};
 use super::{logseq, obsidian, org};
-use crate::item::{Item, ItemLink, line};
+use crate::item::{ItemLink, SourceItem, line};
 
 /// Whose notes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum NotesApp {
     /// Logseq: `pages/`, `journals/`, `logseq/config.edn`.
     Logseq,
     /// Obsidian: `.obsidian/`; also any folder of Markdown notes with wiki links.
     Obsidian,
 }
 
-impl Dialect {
+impl NotesApp {
     /// From the names at the top of the folder.
     pub fn detect<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = names.into_iter();
@@ -27,7 +27,7 @@ impl Dialect {
     }
 
     /// Reads one file of notes.
-    pub fn page(self, path: &str, text: &str) -> Page {
+    pub fn page(self, path: &str, text: &str) -> NotePage {
         match self {
             Self::Logseq if path.ends_with(".org") => org::page(path, text),
             Self::Logseq => logseq::page(path, text),
@@ -55,7 +55,7 @@ impl Dialect {
 /// Pages by path; add and remove as files change, ask for items.
 #[derive(Debug, Default)]
 pub struct Vault {
-    pages: BTreeMap<String, Page>,
+    pages: BTreeMap<String, NotePage>,
     /// Lower-case names (titles, aliases, paths) to the paths that bear them.
     names: HashMap<String, Vec<String>>,
     /// Block ids to their page.
@@ -64,7 +64,7 @@ pub struct Vault {
 
 impl Vault {
     /// Puts a page in, in place of the former one of its path.
-    pub fn insert(&mut self, page: Page) {
+    pub fn insert(&mut self, page: NotePage) {
         self.remove(&page.path);
         for name in names(&page) {
             self.names.entry(name).or_default().push(page.path.clone());
@@ -120,7 +120,7 @@ impl Vault {
 
     /// One page as an item: references to blocks are replaced by their text, links lead to keys
     /// where there is a page.
-    pub fn item(&self, path: &str) -> Option<Item> {
+    pub fn item(&self, path: &str) -> Option<SourceItem> {
         let page = self.pages.get(path)?;
         let mut links: Vec<ItemLink> = Vec::new();
         for link in &page.links {
@@ -136,7 +136,7 @@ impl Vault {
         if page.journal.is_some() {
             tags.push("journal".to_owned());
         }
-        Some(Item {
+        Some(SourceItem {
             key: path.to_owned(),
             title: line(&page.title, 300),
             body: self.with_blocks(page),
@@ -148,10 +148,10 @@ impl Vault {
         })
     }
 
-    fn item_link(&self, link: &Link) -> ItemLink {
+    fn item_link(&self, link: &NoteLink) -> ItemLink {
         let (found, written) = match link {
-            Link::Page(name) => (self.resolve(name), name),
-            Link::Block(id) => (self.blocks.get(id).map(String::as_str), id),
+            NoteLink::Page(name) => (self.resolve(name), name),
+            NoteLink::Block(id) => (self.blocks.get(id).map(String::as_str), id),
         };
         ItemLink {
             target: found.unwrap_or(written).to_owned(),
@@ -160,10 +160,10 @@ impl Vault {
     }
 
     /// The body with the text of blocks in place of `((id))`, one level deep.
-    fn with_blocks(&self, page: &Page) -> String {
+    fn with_blocks(&self, page: &NotePage) -> String {
         let mut body = page.body.clone();
         for link in &page.links {
-            let Link::Block(id) = link else {
+            let NoteLink::Block(id) = link else {
                 continue;
             };
             let text = self.blocks.get(id).and_then(|owner| self.pages.get(owner));
@@ -176,7 +176,7 @@ impl Vault {
 }
 
 /// What a page can be called in a link: title, aliases, and the ends of its path.
-fn names(page: &Page) -> Vec<String> {
+fn names(page: &NotePage) -> Vec<String> {
     let path = page
         .path
         .trim_end_matches(".md")

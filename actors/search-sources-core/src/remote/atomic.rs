@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{Ask, html, json, list};
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use super::{RemoteRequest, html, json, list};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 const PROPERTIES: &str = "https://atomicdata.dev/properties/";
 
 /// Asks for resources that match; they come whole.
-pub fn atomic_search_ask(words: &str, limit: usize) -> Ask {
-    Ask::get(
+pub fn atomic_search_ask(words: &str, limit: usize) -> RemoteRequest {
+    RemoteRequest::get(
         "/search",
         vec![
             ("q", words.to_owned()),
@@ -58,7 +58,7 @@ pub fn atomic_search(origin: &str, body: &str) -> Result<ParsedItems, SourceData
     Ok(parsed)
 }
 
-fn item(id: &str, resource: &Map<String, Value>) -> Item {
+fn item(id: &str, resource: &Map<String, Value>) -> SourceItem {
     let text = |name: &str| property(Some(resource), name).unwrap_or_default();
     let named = [text("name"), text("shortname")]
         .into_iter()
@@ -82,7 +82,7 @@ fn item(id: &str, resource: &Map<String, Value>) -> Item {
     let created = resource
         .get(&format!("{PROPERTIES}createdAt"))
         .and_then(Value::as_i64);
-    Item {
+    SourceItem {
         key: id.to_owned(),
         title: line(named.as_deref().unwrap_or(fallback), 300),
         body: body.trim().to_owned(),
@@ -92,7 +92,7 @@ fn item(id: &str, resource: &Map<String, Value>) -> Item {
         url: Some(id.to_owned()),
         // Milliseconds.
         modified: created.map(|time| time.div_euclid(1000)),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 

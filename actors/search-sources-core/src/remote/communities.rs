@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ask, html, json, list, parse_entries};
+use super::{RemoteRequest, html, json, list, parse_entries};
 use crate::date;
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 /// Asks a Discourse forum.
-pub fn discourse_ask(words: &str) -> Ask {
-    Ask::get("/search.json", vec![("q", words.to_owned())])
+pub fn discourse_ask(words: &str) -> RemoteRequest {
+    RemoteRequest::get("/search.json", vec![("q", words.to_owned())])
 }
 
 #[derive(Deserialize)]
@@ -75,14 +75,14 @@ pub fn discourse(base: &str, body: &str) -> Result<ParsedItems, SourceDataError>
         if !post.username.is_empty() {
             tags.push(format!("author:{}", post.username));
         }
-        Some(Item {
+        Some(SourceItem {
             key: format!("post-{}", post.id),
             title: line(&topic.title, 300),
             body: html::text(&post.blurb),
             tags,
             modified: post.created_at.as_deref().and_then(date::rfc3339),
             url: Some(url),
-            ..Item::default()
+            ..SourceItem::default()
         })
     }))
 }
@@ -96,8 +96,8 @@ fn tag_name(tag: &Value) -> Option<String> {
 }
 
 /// Asks Stack Exchange's API 2.3 about one site.
-pub fn stack_exchange_ask(site: &str, words: &str, limit: usize) -> Ask {
-    Ask::get(
+pub fn stack_exchange_ask(site: &str, words: &str, limit: usize) -> RemoteRequest {
+    RemoteRequest::get(
         "/2.3/search/advanced",
         vec![
             ("q", words.to_owned()),
@@ -145,22 +145,22 @@ pub fn stack_exchange(body: &str) -> Result<(ParsedItems, Option<u64>), SourceDa
             }
             .to_owned(),
         );
-        Some(Item {
+        Some(SourceItem {
             key: format!("question-{}", question.question_id),
             title: line(&html::text(&question.title), 300),
             body: html::text(&question.body),
             tags,
             modified: question.last_activity_date,
             url: Some(question.link),
-            ..Item::default()
+            ..SourceItem::default()
         })
     });
     Ok((parsed, wait))
 }
 
 /// Asks Hacker News' search.
-pub fn hacker_news_ask(words: &str, limit: usize) -> Ask {
-    Ask::get(
+pub fn hacker_news_ask(words: &str, limit: usize) -> RemoteRequest {
+    RemoteRequest::get(
         "/api/v1/search",
         vec![
             ("query", words.to_owned()),
@@ -193,7 +193,7 @@ pub fn hacker_news(body: &str) -> Result<ParsedItems, SourceDataError> {
         let text = hit.story_text.or(hit.comment_text).unwrap_or_default();
         let discussion = format!("https://news.ycombinator.com/item?id={}", hit.id);
         let outside = hit.url.map(|url| format!("{url}\n")).unwrap_or_default();
-        Some(Item {
+        Some(SourceItem {
             title: line(&title, 300),
             body: format!("{outside}{}", html::text(&text)),
             tags: hit
@@ -204,14 +204,14 @@ pub fn hacker_news(body: &str) -> Result<ParsedItems, SourceDataError> {
             modified: hit.created_at_i,
             url: Some(discussion),
             key: hit.id,
-            ..Item::default()
+            ..SourceItem::default()
         })
     }))
 }
 
 /// Asks query.rs for posts.
-pub fn query_rs_ask(words: &str) -> Ask {
-    Ask::get("/posts/search", vec![("q", words.to_owned())])
+pub fn query_rs_ask(words: &str) -> RemoteRequest {
+    RemoteRequest::get("/posts/search", vec![("q", words.to_owned())])
 }
 
 #[derive(Deserialize)]
@@ -236,12 +236,12 @@ pub fn query_rs(body: &str) -> Result<ParsedItems, SourceDataError> {
         |post: RustPost| {
             let _ = post.score;
             let author = (!post.author.is_empty()).then(|| format!("author:{}", post.author));
-            Some(Item {
+            Some(SourceItem {
                 key: post.url.clone(),
                 title: line(&post.title, 300),
                 tags: author.into_iter().collect(),
                 url: Some(post.url),
-                ..Item::default()
+                ..SourceItem::default()
             })
         },
     ))

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Ask, json as parse, list, parse_entries};
+use super::{RemoteRequest, json as parse, list, parse_entries};
 use crate::date;
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 /// Asks an index for documents that match `words`; `fields` are searched, the first one is the
 /// title.
-pub fn elastic_ask(index: &str, words: &str, fields: &[String], limit: usize) -> Ask {
+pub fn elastic_ask(index: &str, words: &str, fields: &[String], limit: usize) -> RemoteRequest {
     // `simple_query_string` refuses nothing; with no operator characters of its own, every word is
     // a word.
     let words: String = words
@@ -22,7 +22,7 @@ pub fn elastic_ask(index: &str, words: &str, fields: &[String], limit: usize) ->
         query.insert("fields".to_owned(), json!(fields));
     }
     let body = json!({ "size": limit.min(1000), "query": { "simple_query_string": query } });
-    Ask {
+    RemoteRequest {
         path: format!("/{index}/_search"),
         query: Vec::new(),
         body: Some(body.to_string()),
@@ -65,7 +65,7 @@ pub fn elastic(fields: &[String], body: &str) -> Result<ParsedItems, SourceDataE
     }))
 }
 
-fn item(hit: &Hit, fields: &[String]) -> Option<Item> {
+fn item(hit: &Hit, fields: &[String]) -> Option<SourceItem> {
     let text = |name: &str| hit.source.get(name).and_then(Value::as_str);
     let usual = |names: &[&str]| names.iter().find_map(|name| text(name));
     let title = match fields.first() {
@@ -92,7 +92,7 @@ fn item(hit: &Hit, fields: &[String]) -> Option<Item> {
     let key = if hit.id.is_empty() { own } else { &hit.id };
     let title = title.or_else(|| body.first().copied()).unwrap_or(key);
     let key = if key.is_empty() { title } else { key };
-    Some(Item {
+    Some(SourceItem {
         key: format!("{}/{}", hit.index, line(key, 200)),
         title: line(title, 300),
         body: body.join("\n"),
@@ -101,7 +101,7 @@ fn item(hit: &Hit, fields: &[String]) -> Option<Item> {
             .filter(|url| url.starts_with("https://") || url.starts_with("http://"))
             .map(str::to_owned),
         modified: time.and_then(date::rfc3339),
-        ..Item::default()
+        ..SourceItem::default()
     })
 }
 

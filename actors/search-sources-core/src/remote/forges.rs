@@ -6,13 +6,13 @@
 
 use serde::Deserialize;
 
-use super::{Ask, json, list, parse_entries};
+use super::{RemoteRequest, json, list, parse_entries};
 use crate::date;
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 /// Which API a forge speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ForgeApi {
+pub enum ForgeApiKind {
     /// Gitea and Forgejo, `/api/v1`.
     Gitea,
     /// GitHub, or its enterprise server.
@@ -57,9 +57,14 @@ struct Repository {
 }
 
 /// Asks for issues that match `words`; within `repository` (`owner/name`) when there is one.
-pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, limit: usize) -> Ask {
+pub fn forge_issues_ask(
+    api: ForgeApiKind,
+    repository: Option<&str>,
+    words: &str,
+    limit: usize,
+) -> RemoteRequest {
     match (api, repository) {
-        (ForgeApi::Gitea, Some(repository)) => Ask::get(
+        (ForgeApiKind::Gitea, Some(repository)) => RemoteRequest::get(
             format!("/api/v1/repos/{repository}/issues"),
             vec![
                 ("q", words.to_owned()),
@@ -68,7 +73,7 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
                 ("limit", limit.min(50).to_string()),
             ],
         ),
-        (ForgeApi::Gitea, None) => Ask::get(
+        (ForgeApiKind::Gitea, None) => RemoteRequest::get(
             "/api/v1/repos/issues/search",
             vec![
                 ("q", words.to_owned()),
@@ -77,14 +82,14 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
                 ("limit", limit.min(50).to_string()),
             ],
         ),
-        (ForgeApi::GitHub, repository) => {
+        (ForgeApiKind::GitHub, repository) => {
             let scope = repository
                 .map(|name| format!(" repo:{name}"))
                 .unwrap_or_default();
             // Qualifiers of its own search language inside the words would widen the search: taken
             // as words.
             let words = words.replace(':', " ");
-            Ask::get(
+            RemoteRequest::get(
                 "/search/issues",
                 vec![
                     ("q", format!("{words}{scope} is:issue")),
@@ -97,9 +102,9 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
 
 /// A question to a forge, and the words its answers have something to do with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForgeQuestion {
+pub struct ForgeSearch {
     /// What is asked.
-    pub ask: Ask,
+    pub ask: RemoteRequest,
     /// What each issue of the answer holds, in its text or in a comment; empty where that is not
     /// known.
     pub words: Vec<String>,
@@ -110,11 +115,11 @@ const MAX_WORDS: usize = 6;
 
 /// All questions for `words`, the narrowest first.
 pub fn forge_issues_questions(
-    api: ForgeApi,
+    api: ForgeApiKind,
     repository: Option<&str>,
     words: &str,
     limit: usize,
-) -> Vec<ForgeQuestion> {
+) -> Vec<ForgeSearch> {
     let mut single: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -125,12 +130,12 @@ pub fn forge_issues_questions(
             single.push(word.to_owned());
         }
     }
-    let question = |text: &str, words: Vec<String>| ForgeQuestion {
+    let question = |text: &str, words: Vec<String>| ForgeSearch {
         ask: forge_issues_ask(api, repository, text, limit),
         words,
     };
     // GitHub wants every word, wherever it stands.
-    if api == ForgeApi::GitHub || single.len() < 2 {
+    if api == ForgeApiKind::GitHub || single.len() < 2 {
         return vec![question(words, single)];
     }
     let mut questions = vec![question(words, single.clone())];
@@ -179,7 +184,7 @@ pub fn forge_issues_together(answers: Vec<(Vec<String>, ParsedItems)>) -> Parsed
     all
 }
 
-fn text_of(item: &Item) -> String {
+fn text_of(item: &SourceItem) -> String {
     format!("{} {} {}", item.title, item.body, item.tags.join(" ")).to_lowercase()
 }
 
@@ -187,9 +192,9 @@ fn text_of(item: &Item) -> String {
 ///
 /// # Errors
 /// When it is neither.
-pub fn forge_issues(api: ForgeApi, body: &str) -> Result<ParsedItems, SourceDataError> {
+pub fn forge_issues(api: ForgeApiKind, body: &str) -> Result<ParsedItems, SourceDataError> {
     let value = json("the forge", body)?;
-    let field = if api == ForgeApi::GitHub && value.is_object() {
+    let field = if api == ForgeApiKind::GitHub && value.is_object() {
         "items"
     } else {
         ""
@@ -198,7 +203,7 @@ pub fn forge_issues(api: ForgeApi, body: &str) -> Result<ParsedItems, SourceData
     Ok(parse_entries(entries, |issue: Issue| Some(item(issue))))
 }
 
-fn item(issue: Issue) -> Item {
+fn item(issue: Issue) -> SourceItem {
     let mut tags: Vec<String> = issue.labels.into_iter().map(|label| label.name).collect();
     if !issue.state.is_empty() {
         tags.push(format!("status:{}", issue.state));
@@ -216,7 +221,7 @@ fn item(issue: Issue) -> Item {
     let due = issue
         .due_date
         .map(|due| format!("Due: {}\n", due.get(..10).unwrap_or(&due)));
-    Item {
+    SourceItem {
         title: line(
             &format!("{repository}#{} {}", issue.number, issue.title),
             300,
@@ -230,7 +235,7 @@ fn item(issue: Issue) -> Item {
         modified: issue.updated_at.as_deref().and_then(date::rfc3339),
         url: Some(issue.html_url.clone()),
         key: issue.html_url,
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 
@@ -242,7 +247,7 @@ mod tests {
     fn issues_of_both_forges() {
         let gitea = r#"[{"id":1,"html_url":"https://f.example/a/b/issues/3","number":3,"title":"Valve","body":"leaks","state":"open","labels":[{"name":"bug"}],
             "milestone":{"title":"v1"},"user":{"login":"ada"},"updated_at":"2026-11-21T10:00:00Z","due_date":"2026-12-01T00:00:00Z","repository":{"full_name":"a/b"}},{"number":4}]"#;
-        let parsed = forge_issues(ForgeApi::Gitea, gitea).unwrap();
+        let parsed = forge_issues(ForgeApiKind::Gitea, gitea).unwrap();
         let item = &parsed.items[0];
         assert_eq!(
             (item.title.as_str(), item.body.as_str()),
@@ -258,10 +263,10 @@ mod tests {
         );
         let github = r#"{"total_count":1,"items":[{"html_url":"https://github.com/a/b/issues/9","number":9,"title":"T","body":null,"state":"closed","labels":[],"repository_url":"x"}]}"#;
         assert_eq!(
-            forge_issues(ForgeApi::GitHub, github).unwrap().items[0].title,
+            forge_issues(ForgeApiKind::GitHub, github).unwrap().items[0].title,
             "#9 T"
         );
-        assert!(forge_issues(ForgeApi::Gitea, r#"{"message":"token is required"}"#).is_err());
+        assert!(forge_issues(ForgeApiKind::Gitea, r#"{"message":"token is required"}"#).is_err());
     }
 
     #[test]
@@ -272,24 +277,24 @@ mod tests {
             asked.collect::<Vec<_>>()
         };
         assert_eq!(
-            of(ForgeApi::Gitea, "valve & leaks Valve"),
+            of(ForgeApiKind::Gitea, "valve & leaks Valve"),
             ["valve & leaks Valve", "valve", "leaks"]
         );
-        assert_eq!(of(ForgeApi::Gitea, "valve"), ["valve"]);
-        assert_eq!(of(ForgeApi::Gitea, "a b c d e f g h").len(), 7);
+        assert_eq!(of(ForgeApiKind::Gitea, "valve"), ["valve"]);
+        assert_eq!(of(ForgeApiKind::Gitea, "a b c d e f g h").len(), 7);
         assert_eq!(
-            of(ForgeApi::GitHub, "valve leaks"),
+            of(ForgeApiKind::GitHub, "valve leaks"),
             ["valve leaks repo:a/b is:issue"]
         );
     }
 
     #[test]
     fn v8_an_issue_found_by_a_comment_says_so_and_is_there_once() {
-        let issue = |number: u64, title: &str| Item {
+        let issue = |number: u64, title: &str| SourceItem {
             key: format!("https://f.example/a/b/issues/{number}"),
             title: format!("#{number} {title}"),
             body: "text\n".to_owned(),
-            ..Item::default()
+            ..SourceItem::default()
         };
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let parsed = |items| ParsedItems {
@@ -316,14 +321,14 @@ mod tests {
 
     #[test]
     fn what_is_asked() {
-        let url = forge_issues_ask(ForgeApi::Gitea, Some("a/b"), "x & y", 10)
+        let url = forge_issues_ask(ForgeApiKind::Gitea, Some("a/b"), "x & y", 10)
             .url("https://f.example/")
             .unwrap();
         assert_eq!(
             url.as_str(),
             "https://f.example/api/v1/repos/a/b/issues?q=x+%26+y&type=issues&state=all&limit=10"
         );
-        let ask = forge_issues_ask(ForgeApi::GitHub, Some("a/b"), "x user:evil", 10);
+        let ask = forge_issues_ask(ForgeApiKind::GitHub, Some("a/b"), "x user:evil", 10);
         assert_eq!(ask.query[0].1, "x user evil repo:a/b is:issue");
     }
 }

@@ -1,8 +1,8 @@
 //! Answers of other servers: what to ask, and what they said, as items.
 //!
-//! Each module makes the path and query of a request ([`Ask`]) and reads the answer's body. No
-//! answer is trusted: a missing field costs its item, another shape is an error that names the
-//! server.
+//! Each module makes the path and query of a request ([`RemoteRequest`]) and reads the answer's
+//! body. No answer is trusted: a missing field costs its item, another shape is an error that names
+//! the server.
 
 mod atomic;
 mod communities;
@@ -19,7 +19,7 @@ pub use communities::{
 };
 pub use elastic::{elastic, elastic_ask};
 pub use forges::{
-    ForgeApi, ForgeQuestion, forge_issues, forge_issues_ask, forge_issues_questions,
+    ForgeApiKind, ForgeSearch, forge_issues, forge_issues_ask, forge_issues_questions,
     forge_issues_together,
 };
 pub use html::text as html_text;
@@ -36,7 +36,7 @@ use crate::item::{ParsedItems, SourceDataError};
 
 /// A request to a server whose base URL is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ask {
+pub struct RemoteRequest {
     /// Path behind the base URL, beginning with `/`.
     pub path: String,
     /// Query pairs, not yet encoded.
@@ -45,7 +45,7 @@ pub struct Ask {
     pub body: Option<String>,
 }
 
-impl Ask {
+impl RemoteRequest {
     fn get(path: impl Into<String>, query: Vec<(&'static str, String)>) -> Self {
         Self {
             path: path.into(),
@@ -101,7 +101,7 @@ fn list(what: &'static str, value: Value, field: &str) -> Result<Vec<Value>, Sou
 /// Each entry read by `item`; entries that cannot be read are counted.
 fn parse_entries<T: DeserializeOwned>(
     entries: Vec<Value>,
-    item: impl Fn(T) -> Option<crate::Item>,
+    item: impl Fn(T) -> Option<crate::SourceItem>,
 ) -> ParsedItems {
     let mut parsed = ParsedItems::default();
     for entry in entries {

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ask, json, list, parse_entries};
+use super::{RemoteRequest, json, list, parse_entries};
 use crate::date;
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 /// Asks Vikunja's API for tasks that match.
-pub fn vikunja_ask(words: &str, limit: usize) -> Ask {
-    Ask::get(
+pub fn vikunja_ask(words: &str, limit: usize) -> RemoteRequest {
+    RemoteRequest::get(
         "/api/v1/tasks/all",
         vec![
             ("s", words.to_owned()),
@@ -66,7 +66,7 @@ pub fn vikunja(base: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
         // The year 1 stands for none.
         let due = task.due_date.filter(|due| !due.starts_with("0001"));
         let due = due.map(|due| format!("Due: {}\n", due.get(..10).unwrap_or(&due)));
-        Some(Item {
+        Some(SourceItem {
             key: format!("task-{}", task.id),
             title: line(&task.title, 300),
             body: format!(
@@ -77,15 +77,15 @@ pub fn vikunja(base: &str, body: &str) -> Result<ParsedItems, SourceDataError> {
             tags,
             modified: task.updated.as_deref().and_then(date::rfc3339),
             url: Some(format!("{base}/tasks/{}", task.id)),
-            ..Item::default()
+            ..SourceItem::default()
         })
     }))
 }
 
 /// Asks ClickUp's API 2 for one page of a workspace's tasks; it has no search by words, so they are
 /// filtered here.
-pub fn clickup_ask(team: &str, page: usize) -> Ask {
-    Ask::get(
+pub fn clickup_ask(team: &str, page: usize) -> RemoteRequest {
+    RemoteRequest::get(
         format!("/api/v2/team/{team}/task"),
         vec![
             ("page", page.to_string()),
@@ -154,7 +154,7 @@ pub fn clickup(body: &str) -> Result<(ParsedItems, bool), SourceDataError> {
             .and_then(millis)
             .and_then(|time| jiff::Timestamp::from_second(time).ok());
         let due = due.map(|time| format!("Due: {}\n", time.strftime("%Y-%m-%d")));
-        Some(Item {
+        Some(SourceItem {
             key: task.id,
             title: line(&task.name, 300),
             body: format!(
@@ -165,7 +165,7 @@ pub fn clickup(body: &str) -> Result<(ParsedItems, bool), SourceDataError> {
             tags,
             modified: task.date_updated.as_deref().and_then(millis),
             url: task.url,
-            ..Item::default()
+            ..SourceItem::default()
         })
     });
     Ok((parsed, more))

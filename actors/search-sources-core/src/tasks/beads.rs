@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, ItemLink, ParsedItems, line};
+use crate::item::{ItemLink, ParsedItems, SourceItem, line};
 
 #[derive(Deserialize)]
 struct Issue {
@@ -55,7 +55,7 @@ pub fn beads(text: &str) -> ParsedItems {
     parsed
 }
 
-fn item(issue: Issue) -> Item {
+fn item(issue: Issue) -> SourceItem {
     let parts = [
         issue.description,
         issue.design,
@@ -79,14 +79,14 @@ fn item(issue: Issue) -> Item {
         target: other.depends_on_id,
         resolved: true,
     });
-    Item {
+    SourceItem {
         key: issue.id.clone(),
         title: line(&format!("{} {}", issue.id, issue.title), 300),
         body: parts.join("\n\n"),
         tags,
         modified: issue.updated_at.as_deref().and_then(date::rfc3339),
         links: links.collect(),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 #[derive(Deserialize)]
 struct Task {
@@ -67,7 +67,7 @@ pub fn taskwarrior(output: &str) -> Result<ParsedItems, SourceDataError> {
     Ok(parsed)
 }
 
-fn item(task: Task) -> Item {
+fn item(task: Task) -> SourceItem {
     let mut body: Vec<String> = task
         .annotations
         .into_iter()
@@ -93,14 +93,14 @@ fn item(task: Task) -> Item {
             resolved: true,
         });
     let changed = task.modified.or(task.entry);
-    Item {
+    SourceItem {
         key: task.uuid,
         title: line(&task.description, 300),
         body: body.join("\n"),
         tags,
         modified: changed.as_deref().and_then(date::compact),
         links: links.collect(),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::labelled;
 use crate::date;
-use crate::item::{Item, ParsedItems, line};
+use crate::item::{ParsedItems, SourceItem, line};
 
 /// Reads a todo.txt file. The key of a task is its text without state, priority and dates, so that
 /// finishing it keeps its key; equal texts are numbered.
@@ -25,7 +25,7 @@ pub fn todo_txt(text: &str) -> ParsedItems {
     parsed
 }
 
-fn task(text: &str) -> Item {
+fn task(text: &str) -> SourceItem {
     let (done, rest) = match text.strip_prefix("x ") {
         Some(rest) => (true, rest.trim_start()),
         None => (false, text),
@@ -53,13 +53,13 @@ fn task(text: &str) -> Item {
             }
         }
     }
-    Item {
+    SourceItem {
         key: line(rest, 200),
         title: line(rest, 300),
         body: body.join("\n"),
         tags,
         modified: first.or(second),
-        ..Item::default()
+        ..SourceItem::default()
     }
 }
 

@@ -27,7 +27,7 @@ mod memory;
 pub(crate) mod packing;
 mod segments;
 
-use self::packing::Part;
+use self::packing::BlobPart;
 use crate::codec::Row;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub struct Blob {
     bytes: Bytes,
     crc: u32,
     /// As rows of a server have it, once it was packed.
-    packed: Option<Arc<[Part<'static>]>>,
+    packed: Option<Arc<[BlobPart<'static>]>>,
 }
 
 impl Blob {
@@ -66,13 +66,13 @@ impl Blob {
     pub(crate) fn packed(mut self) -> Self {
         if self.packed.is_none() {
             let parts = packing::parts(&self.bytes).into_iter();
-            self.packed = Some(parts.map(Part::into_owned).collect());
+            self.packed = Some(parts.map(BlobPart::into_owned).collect());
         }
         self
     }
 
     /// Its parts, as rows of a server have them.
-    pub(crate) fn parts(&self) -> Cow<'_, [Part<'_>]> {
+    pub(crate) fn parts(&self) -> Cow<'_, [BlobPart<'_>]> {
         match &self.packed {
             Some(parts) => Cow::Borrowed(parts),
             None => Cow::Owned(packing::parts(&self.bytes)),

@@ -29,7 +29,7 @@ pub(crate) fn goes_on(length: Option<i32>) -> bool {
 
 /// A part of a blob, as its row has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part<'b> {
+pub(crate) struct BlobPart<'b> {
     /// Where in the blob it begins; behind the first row of packed bytes, which row it is.
     pub(crate) offset: usize,
     /// The row's bytes.
@@ -39,10 +39,10 @@ pub(crate) struct Part<'b> {
     pub(crate) length: Option<i32>,
 }
 
-impl Part<'_> {
+impl BlobPart<'_> {
     /// The same, whose bytes are this one's.
-    pub(crate) fn borrowed(&self) -> Part<'_> {
-        Part {
+    pub(crate) fn borrowed(&self) -> BlobPart<'_> {
+        BlobPart {
             offset: self.offset,
             bytes: Cow::Borrowed(&self.bytes),
             length: self.length,
@@ -50,8 +50,8 @@ impl Part<'_> {
     }
 
     /// The same with bytes of its own.
-    pub(crate) fn into_owned(self) -> Part<'static> {
-        Part {
+    pub(crate) fn into_owned(self) -> BlobPart<'static> {
+        BlobPart {
             offset: self.offset,
             bytes: Cow::Owned(self.bytes.into_owned()),
             length: self.length,
@@ -60,19 +60,19 @@ impl Part<'_> {
 }
 
 /// The parts of a blob, in order.
-pub(crate) fn parts(blob: &[u8]) -> Vec<Part<'_>> {
+pub(crate) fn parts(blob: &[u8]) -> Vec<BlobPart<'_>> {
     let mut parts = Vec::new();
     for (number, bytes) in blob.chunks(PACKED_TOGETHER).enumerate() {
         let offset = number * PACKED_TOGETHER;
         match packed(bytes) {
-            (Cow::Owned(packed), length) if packed.len() <= IN_PAGE => parts.push(Part {
+            (Cow::Owned(packed), length) if packed.len() <= IN_PAGE => parts.push(BlobPart {
                 offset,
                 bytes: Cow::Owned(packed),
                 length,
             }),
             (Cow::Owned(packed), length) => {
                 for (row, bytes) in (0..).zip(packed.chunks(IN_PAGE)) {
-                    parts.push(Part {
+                    parts.push(BlobPart {
                         offset: offset + row as usize,
                         bytes: Cow::Owned(bytes.to_vec()),
                         length: if row == 0 { length } else { Some(-row) },
@@ -81,7 +81,7 @@ pub(crate) fn parts(blob: &[u8]) -> Vec<Part<'_>> {
             }
             (Cow::Borrowed(bytes), _) => {
                 for (row, bytes) in bytes.chunks(IN_PAGE).enumerate() {
-                    parts.push(Part {
+                    parts.push(BlobPart {
                         offset: offset + row * IN_PAGE,
                         bytes: Cow::Borrowed(bytes),
                         length: None,
@@ -119,9 +119,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn joined(parts: &[Part<'_>]) -> Vec<u8> {
+    fn joined(parts: &[BlobPart<'_>]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let same = |_: &Part<'_>, next: &Part<'_>| goes_on(next.length);
+        let same = |_: &BlobPart<'_>, next: &BlobPart<'_>| goes_on(next.length);
         for rows in parts.chunk_by(same) {
             assert!(rows.len() <= MOST_ROWS);
             assert_eq!(rows[0].offset, bytes.len());

@@ -4,7 +4,7 @@
 //! whatever looks at many keys take the gate for themselves.
 
 use super::{
-    Change, LocalError, LocalState, LocalStateKind, Pair, Size, check_all, check_key,
+    KeyValue, LocalChange, LocalError, LocalState, LocalStateKind, Size, check_all, check_key,
     check_namespace, scan_from,
 };
 use dashmap::DashMap;
@@ -24,7 +24,7 @@ pub struct ConcurrentMap {
 }
 
 impl ConcurrentMap {
-    fn apply(&self, change: &Change) {
+    fn apply(&self, change: &LocalChange) {
         let at = (change.namespace.clone(), change.key.clone());
         match &change.value {
             Some(value) => drop(self.map.insert(at, value.clone())),
@@ -51,7 +51,7 @@ impl LocalState for ConcurrentMap {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
+    ) -> Result<Vec<KeyValue>, LocalError> {
         check_namespace(namespace)?;
         let from: (Bound<&[u8]>, Bound<&[u8]>) = (scan_from(prefix, after), Bound::Unbounded);
         let _many = self.gate.write();
@@ -61,7 +61,7 @@ impl LocalState for ConcurrentMap {
                 && key.starts_with(prefix)
                 && RangeBounds::<[u8]>::contains(&from, key.as_slice())
         });
-        let mut pairs: Vec<Pair> = hits
+        let mut pairs: Vec<KeyValue> = hits
             .map(|e| (e.key().1.clone(), e.value().clone()))
             .collect();
         pairs.sort_unstable();
@@ -69,7 +69,7 @@ impl LocalState for ConcurrentMap {
         Ok(pairs)
     }
 
-    fn batch(&self, changes: &[Change]) -> Result<(), LocalError> {
+    fn batch(&self, changes: &[LocalChange]) -> Result<(), LocalError> {
         check_all(changes)?;
         if let [change] = changes {
             let _one = self.gate.read();

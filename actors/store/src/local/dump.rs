@@ -9,7 +9,9 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Change, LocalError, LocalState, MAX_KEY_BYTES, MAX_NAMESPACE_BYTES, MAX_VALUE_BYTES};
+use super::{
+    LocalChange, LocalError, LocalState, MAX_KEY_BYTES, MAX_NAMESPACE_BYTES, MAX_VALUE_BYTES,
+};
 
 const MAGIC: &[u8; 8] = b"orstate1";
 const END: u8 = 0;
@@ -94,7 +96,7 @@ pub fn read_dump(input: &mut dyn Read, state: &dyn LocalState) -> Result<u64, Du
                 let key = take(&mut input, MAX_KEY_BYTES)?;
                 let value = take(&mut input, MAX_VALUE_BYTES)?;
                 (count, bytes) = (count + 1, bytes + key.len() + value.len());
-                batch.push(Change::put(namespace, &key, &value));
+                batch.push(LocalChange::put(namespace, &key, &value));
                 if bytes >= BATCH_BYTES || batch.len() >= BATCH_CHANGES {
                     state.batch(&std::mem::take(&mut batch))?;
                     bytes = 0;
@@ -178,7 +180,7 @@ fn take(input: &mut ChecksumStream<'_, dyn Read + '_>, most: usize) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ConcurrentMap, LocalStateKind, Memory};
+    use super::super::{ConcurrentMap, LocalMemory, LocalStateKind};
     use super::*;
 
     fn filled(state: &dyn LocalState) {
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_one_backend_held_another_holds() {
-        let memory = Memory::default();
+        let memory = LocalMemory::default();
         filled(&memory);
         let mut bytes = Vec::new();
         assert_eq!(write_dump(&memory, &mut bytes).unwrap(), 602);
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn damage_is_noticed() {
-        let memory = Memory::default();
+        let memory = LocalMemory::default();
         memory.put("a", b"key", b"value").unwrap();
         let mut bytes = Vec::new();
         write_dump(&memory, &mut bytes).unwrap();

@@ -1,7 +1,7 @@
 //! Local state in an ordered map: for tests, gone with the process.
 
 use super::{
-    Change, LocalError, LocalState, LocalStateKind, Pair, Size, check_all, check_key,
+    KeyValue, LocalChange, LocalError, LocalState, LocalStateKind, Size, check_all, check_key,
     check_namespace, scan_from,
 };
 use parking_lot::RwLock;
@@ -12,12 +12,12 @@ type Namespace = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Local state in memory.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct LocalMemory {
     /// Namespaces; none of them is empty.
     spaces: RwLock<BTreeMap<String, Namespace>>,
 }
 
-impl LocalState for Memory {
+impl LocalState for LocalMemory {
     fn kind(&self) -> LocalStateKind {
         LocalStateKind::Memory
     }
@@ -36,7 +36,7 @@ impl LocalState for Memory {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
+    ) -> Result<Vec<KeyValue>, LocalError> {
         check_namespace(namespace)?;
         let spaces = self.spaces.read();
         let Some(space) = spaces.get(namespace) else {
@@ -50,10 +50,10 @@ impl LocalState for Memory {
             .collect())
     }
 
-    fn batch(&self, changes: &[Change]) -> Result<(), LocalError> {
+    fn batch(&self, changes: &[LocalChange]) -> Result<(), LocalError> {
         check_all(changes)?;
         let mut spaces = self.spaces.write();
-        for Change {
+        for LocalChange {
             namespace,
             key,
             value,

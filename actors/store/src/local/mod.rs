@@ -32,7 +32,7 @@ mod sqlite;
 pub use concurrent::ConcurrentMap;
 pub use dump::{DumpError, read_dump, write_dump};
 pub use kind::{LocalStateKind, UnknownKind};
-pub use memory::Memory;
+pub use memory::LocalMemory;
 pub use open::LocalOpenError;
 pub use redb::RedbState;
 pub use sqlite::SqliteState;
@@ -49,7 +49,7 @@ pub const MAX_KEY_BYTES: usize = 1024;
 pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A key with its value.
-pub type Pair = (Vec<u8>, Vec<u8>);
+pub type KeyValue = (Vec<u8>, Vec<u8>);
 
 /// Keys and values in namespaces. Calls block for as long as the backend's disk takes; what they
 /// changed is durable when they return, as far as the backend keeps anything at all.
@@ -70,14 +70,14 @@ pub trait LocalState: fmt::Debug + Send + Sync {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Pair>, LocalError>;
+    ) -> Result<Vec<KeyValue>, LocalError>;
 
     /// Carries out all changes in order, or none: readers see all of them or none, a crash too.
-    fn batch(&self, changes: &[Change]) -> Result<(), LocalError>;
+    fn batch(&self, changes: &[LocalChange]) -> Result<(), LocalError>;
 
     /// Sets the value of `key`.
     fn put(&self, namespace: &str, key: &[u8], value: &[u8]) -> Result<(), LocalError> {
-        self.batch(&[Change::put(namespace, key, value)])
+        self.batch(&[LocalChange::put(namespace, key, value)])
     }
 
     /// Removes `key`; `false` if it was not there.
@@ -96,7 +96,7 @@ pub trait LocalState: fmt::Debug + Send + Sync {
 
 /// One change of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct LocalChange {
     /// The namespace of the key.
     pub namespace: String,
     /// The key.
@@ -105,7 +105,7 @@ pub struct Change {
     pub value: Option<Vec<u8>>,
 }
 
-impl Change {
+impl LocalChange {
     /// Sets a value.
     pub fn put(namespace: &str, key: &[u8], value: &[u8]) -> Self {
         Self {
@@ -207,8 +207,8 @@ fn check_key(namespace: &str, key: &[u8]) -> Result<(), LocalError> {
     limit("key", key.len(), MAX_KEY_BYTES)
 }
 
-fn check_all(changes: &[Change]) -> Result<(), LocalError> {
-    changes.iter().try_for_each(Change::check)
+fn check_all(changes: &[LocalChange]) -> Result<(), LocalError> {
+    changes.iter().try_for_each(LocalChange::check)
 }
 
 fn limit(what: &'static str, bytes: usize, limit: usize) -> Result<(), LocalError> {

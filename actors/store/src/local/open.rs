@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::concurrent::ConcurrentMap;
 use super::kind::LocalStateKind;
-use super::memory::Memory;
+use super::memory::LocalMemory;
 use super::redb::RedbState;
 use super::sqlite::SqliteState;
 use super::{LocalError, LocalState};
 use crate::error::OpenError;
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::{DirectoryLock, Store};
 
 impl LocalStateKind {
@@ -19,14 +19,14 @@ impl LocalStateKind {
     /// Those of the folder and of the backend.
     pub fn open(self, folder: &Path, program: &str) -> Result<Box<dyn LocalState>, LocalOpenError> {
         Ok(match self {
-            Self::Memory => Box::new(Memory::default()),
+            Self::Memory => Box::new(LocalMemory::default()),
             Self::ConcurrentMap => Box::new(ConcurrentMap::default()),
             Self::Sqlite => {
                 let lock = DirectoryLock::take(folder, program).map_err(OpenError::Lock)?;
                 Box::new(SqliteState::open(&folder.join("state.sqlite"), Some(lock))?)
             }
             Self::Redb => {
-                let store = Store::open(folder, &Options::new(program))?;
+                let store = Store::open(folder, &StoreOptions::new(program))?;
                 Box::new(RedbState::new(store))
             }
         })

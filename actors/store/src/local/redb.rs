@@ -1,7 +1,7 @@
 //! Local state in a [`Store`]: durable, and threads that write at once share a commit.
 
 use super::{
-    Change, LocalError, LocalState, LocalStateKind, MAX_KEY_BYTES, Pair, Size, check_all,
+    KeyValue, LocalChange, LocalError, LocalState, LocalStateKind, MAX_KEY_BYTES, Size, check_all,
     check_key, check_namespace, scan_from,
 };
 use crate::{RawBytes, ReadRows, ReadTxn, Row, Store, StoreError, Table, WriteTxn};
@@ -58,7 +58,7 @@ impl LocalState for RedbState {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
+    ) -> Result<Vec<KeyValue>, LocalError> {
         check_namespace(namespace)?;
         let mut pairs = Vec::new();
         if limit == 0 {
@@ -84,7 +84,7 @@ impl LocalState for RedbState {
         Ok(pairs)
     }
 
-    fn batch(&self, changes: &[Change]) -> Result<(), LocalError> {
+    fn batch(&self, changes: &[LocalChange]) -> Result<(), LocalError> {
         check_all(changes)?;
         if changes.is_empty() {
             return Ok(());
@@ -98,7 +98,7 @@ impl LocalState for RedbState {
 
     fn delete(&self, namespace: &str, key: &[u8]) -> Result<bool, LocalError> {
         check_key(namespace, key)?;
-        let change = Change::delete(namespace, key);
+        let change = LocalChange::delete(namespace, key);
         self.store.write_blocking(move |rows| apply(rows, change))
     }
 
@@ -122,8 +122,8 @@ impl LocalState for RedbState {
 }
 
 /// Carries out one change; whether the key had a value before.
-fn apply(rows: &mut WriteTxn<'_>, change: Change) -> Result<bool, LocalError> {
-    let Change {
+fn apply(rows: &mut WriteTxn<'_>, change: LocalChange) -> Result<bool, LocalError> {
+    let LocalChange {
         namespace,
         key,
         value,

@@ -4,7 +4,7 @@
 //! (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 
 use super::{
-    Change, LocalError, LocalState, LocalStateKind, Pair, Size, check_all, check_key,
+    KeyValue, LocalChange, LocalError, LocalState, LocalStateKind, Size, check_all, check_key,
     check_namespace, scan_from,
 };
 use crate::DirectoryLock;
@@ -97,7 +97,7 @@ impl LocalState for SqliteState {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
+    ) -> Result<Vec<KeyValue>, LocalError> {
         check_namespace(namespace)?;
         let (from, skip) = match scan_from(prefix, after) {
             Bound::Excluded(key) => (key, Some(key)),
@@ -118,7 +118,7 @@ impl LocalState for SqliteState {
         })
     }
 
-    fn batch(&self, changes: &[Change]) -> Result<(), LocalError> {
+    fn batch(&self, changes: &[LocalChange]) -> Result<(), LocalError> {
         check_all(changes)?;
         self.with(|db| {
             let txn = db.transaction()?;
@@ -133,7 +133,7 @@ impl LocalState for SqliteState {
         check_key(namespace, key)?;
         self.with(|db| {
             let txn = db.transaction()?;
-            let rows = apply(&txn, &Change::delete(namespace, key))?;
+            let rows = apply(&txn, &LocalChange::delete(namespace, key))?;
             txn.commit()?;
             Ok(rows > 0)
         })
@@ -167,8 +167,8 @@ impl LocalState for SqliteState {
 }
 
 /// Carries out one change; how many rows it touched.
-fn apply(txn: &Transaction<'_>, change: &Change) -> rusqlite::Result<usize> {
-    let Change {
+fn apply(txn: &Transaction<'_>, change: &LocalChange) -> rusqlite::Result<usize> {
+    let LocalChange {
         namespace,
         key,
         value,

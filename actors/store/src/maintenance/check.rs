@@ -4,11 +4,11 @@ use super::lost_blobs::lost_blobs;
 use super::{MaintenanceError, StorePlace, TableDigest, digest_table, digits};
 use crate::blobs::segment_of_key;
 use crate::codec::is_whole;
-use crate::engine::Snapshots;
+use crate::engine::SnapshotSource;
 use crate::handle::{directory_engine, holds_store};
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::quarantine::QUARANTINE;
-use crate::row_source::Snapshot;
+use crate::row_source::StoreSnapshot;
 use crate::write::{COPYING, META};
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const NAMED_FAULTS: usize = 20;
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckReport {
+pub struct StoreCheckReport {
     /// Every table.
     pub tables: Vec<TableDigest>,
     /// Segments of blobs.
@@ -29,12 +29,15 @@ pub struct CheckReport {
 }
 
 /// Reads every row of the store and compares checksums and counts, and every blob that a row of
-/// [`Options::extents`] names. A store in redb must not be in use; one in PostgreSQL is read as of
-/// now, while its program runs, with what standbys took in.
+/// [`StoreOptions::extents`] names. A store in redb must not be in use; one in PostgreSQL is read
+/// as of now, while its program runs, with what standbys took in.
 ///
 /// # Errors
 /// The store cannot be opened or read. What is wrong with its rows is in the report.
-pub fn check(place: &StorePlace, options: &Options) -> Result<CheckReport, MaintenanceError> {
+pub fn check(
+    place: &StorePlace,
+    options: &StoreOptions,
+) -> Result<StoreCheckReport, MaintenanceError> {
     let mut faults = Vec::new();
     if let StorePlace::Directory(folder) = place {
         if !holds_store(folder) {
@@ -46,10 +49,13 @@ pub fn check(place: &StorePlace, options: &Options) -> Result<CheckReport, Maint
     let mut report = read(&*source.snapshots, options)?;
     place.read_intake(options)?;
     faults.append(&mut report.faults);
-    Ok(CheckReport { faults, ..report })
+    Ok(StoreCheckReport { faults, ..report })
 }
 
-fn read(snapshots: &dyn Snapshots, options: &Options) -> Result<CheckReport, MaintenanceError> {
+fn read(
+    snapshots: &dyn SnapshotSource,
+    options: &StoreOptions,
+) -> Result<StoreCheckReport, MaintenanceError> {
     let mut report = Err(MaintenanceError::Missing {
         place: snapshots.place().to_owned(),
     });
@@ -62,7 +68,10 @@ fn read(snapshots: &dyn Snapshots, options: &Options) -> Result<CheckReport, Mai
     report
 }
 
-fn report_of(rows: &mut dyn Snapshot, options: &Options) -> Result<CheckReport, MaintenanceError> {
+fn report_of(
+    rows: &mut dyn StoreSnapshot,
+    options: &StoreOptions,
+) -> Result<StoreCheckReport, MaintenanceError> {
     let mut faults = Vec::new();
     let mut tables = Vec::new();
     let mut quarantined = 0;
@@ -102,7 +111,7 @@ fn report_of(rows: &mut dyn Snapshot, options: &Options) -> Result<CheckReport, 
         faults.push(format!("segment {segment} of blobs is missing"));
     }
     faults.append(&mut lost_blobs(rows, options.extents)?);
-    Ok(CheckReport {
+    Ok(StoreCheckReport {
         tables,
         segments: segments.len() as u64,
         quarantined,
@@ -111,7 +120,7 @@ fn report_of(rows: &mut dyn Snapshot, options: &Options) -> Result<CheckReport, 
 }
 
 /// The segments that hold blobs in use.
-fn used_segments(rows: &mut dyn Snapshot) -> Result<BTreeSet<u32>, MaintenanceError> {
+fn used_segments(rows: &mut dyn StoreSnapshot) -> Result<BTreeSet<u32>, MaintenanceError> {
     let mut used = BTreeSet::new();
     super::for_each_row(rows, META, |key, row| {
         let is_used = row.iter().any(|byte| *byte != 0);

@@ -1,14 +1,14 @@
 //! Copies a store into an empty one of either engine, and compares both.
 
 use super::lost_blobs::lost_blobs;
-use super::place::Source;
+use super::place::StoreSource;
 use super::{MaintenanceError, StorePlace, TableDigest, digest_table, for_each_part, for_each_row};
-use crate::engine::{Engine, Snapshots, alone};
+use crate::engine::{Engine, SnapshotSource, alone};
 use crate::error::{OpenError, StoreError};
 use crate::extent_table::ExtentTable;
 use crate::identity::record_move;
-use crate::options::Options;
-use crate::row_source::Snapshot;
+use crate::options::StoreOptions;
+use crate::row_source::StoreSnapshot;
 use crate::write::{BALLAST, BLOB_END, COPYING, GROUP, ID, META, MOVED, MOVED_IN, SCHEMA};
 
 /// Bytes of rows that are committed together.
@@ -26,8 +26,8 @@ pub struct CopyReport {
     pub tables: Vec<TableDigest>,
     /// Bytes of blobs.
     pub blob_bytes: u64,
-    /// Blobs that rows of [`Options::extents`] name and that the source has lost, so that the copy
-    /// lacks them, too.
+    /// Blobs that rows of [`StoreOptions::extents`] name and that the source has lost, so that the
+    /// copy lacks them, too.
     pub faults: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ type NamedRow = (String, Vec<u8>, Vec<u8>);
 pub fn copy(
     from: &StorePlace,
     to: &StorePlace,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Result<CopyReport, MaintenanceError> {
     // A standby that still runs would take in what the copy lacks.
     copy_from(&mut from.source(options)?, to, options, |_, _| {
@@ -60,7 +60,7 @@ pub fn copy(
 pub fn migrate(
     from: &StorePlace,
     to: &StorePlace,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Result<CopyReport, MaintenanceError> {
     copy_from(&mut from.source(options)?, to, options, |source, target| {
         from.all_decided(options)?;
@@ -95,17 +95,17 @@ fn mark_moved(engine: &mut dyn Engine, place: Option<&[u8]>) -> Result<(), Store
 pub fn backup(
     from: &StorePlace,
     to: &StorePlace,
-    options: &Options,
+    options: &StoreOptions,
 ) -> Result<CopyReport, MaintenanceError> {
     copy_from(&mut from.live_source(options)?, to, options, |_, _| Ok(()))
 }
 
 /// Copies, and unmarks the copy if all is `well` then.
 fn copy_from(
-    source: &mut Source,
+    source: &mut StoreSource,
     to: &StorePlace,
-    options: &Options,
-    well: impl FnOnce(&mut Source, &mut dyn Engine) -> Result<(), MaintenanceError>,
+    options: &StoreOptions,
+    well: impl FnOnce(&mut StoreSource, &mut dyn Engine) -> Result<(), MaintenanceError>,
 ) -> Result<CopyReport, MaintenanceError> {
     refuse_half_copied(&*source.snapshots)?;
     let mut target = to.target(options)?;
@@ -125,7 +125,7 @@ fn copy_from(
 }
 
 /// A copy that did not end is no source: what it lacks would be missing in the next one, unseen.
-fn refuse_half_copied(source: &dyn Snapshots) -> Result<(), MaintenanceError> {
+fn refuse_half_copied(source: &dyn SnapshotSource) -> Result<(), MaintenanceError> {
     match in_snapshot(source, |rows| Ok(rows.get(META, COPYING)?))? {
         None => Ok(()),
         Some(_) => {
@@ -137,8 +137,8 @@ fn refuse_half_copied(source: &dyn Snapshots) -> Result<(), MaintenanceError> {
 
 /// What one snapshot answers.
 fn in_snapshot<T>(
-    snapshots: &dyn Snapshots,
-    mut ask: impl FnMut(&mut dyn Snapshot) -> Result<T, MaintenanceError>,
+    snapshots: &dyn SnapshotSource,
+    mut ask: impl FnMut(&mut dyn StoreSnapshot) -> Result<T, MaintenanceError>,
 ) -> Result<T, MaintenanceError> {
     let mut answer = Err(MaintenanceError::Store(StoreError::Closed));
     snapshots.snapshot(&mut |rows| {
@@ -194,7 +194,7 @@ fn empty(target: &mut dyn Engine, place: &StorePlace) -> Result<(), MaintenanceE
 }
 
 fn copy_rows(
-    (rows, extents): (&mut dyn Snapshot, &[ExtentTable]),
+    (rows, extents): (&mut dyn StoreSnapshot, &[ExtentTable]),
     target: &mut dyn Engine,
     to: &StorePlace,
 ) -> Result<CopyReport, MaintenanceError> {
@@ -222,7 +222,7 @@ fn copy_rows(
 
 /// Copies one table; its digest as it was read.
 fn copy_table(
-    rows: &mut dyn Snapshot,
+    rows: &mut dyn StoreSnapshot,
     target: &mut dyn Engine,
     name: &str,
 ) -> Result<Option<TableDigest>, MaintenanceError> {
@@ -260,7 +260,7 @@ fn write(target: &mut dyn Engine, batch: &mut Vec<NamedRow>) -> Result<(), Store
 
 /// Reads the copy, and compares it with what was read of the source.
 fn compare(
-    source: &mut dyn Snapshot,
+    source: &mut dyn StoreSnapshot,
     tables: &[TableDigest],
     target: &dyn Engine,
     to: &StorePlace,

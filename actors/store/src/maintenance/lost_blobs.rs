@@ -3,14 +3,14 @@
 use super::{digits, for_each_row};
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
-use crate::row_source::Snapshot;
+use crate::row_source::StoreSnapshot;
 
 /// Lost blobs of a table that are named one by one.
 const NAMED: usize = 20;
 
 /// Reads every blob that a row of these tables names; what is wrong.
 pub(super) fn lost_blobs(
-    rows: &mut dyn Snapshot,
+    rows: &mut dyn StoreSnapshot,
     tables: &[ExtentTable],
 ) -> Result<Vec<String>, StoreError> {
     let mut faults = Vec::new();

@@ -7,12 +7,12 @@ mod lost_blobs;
 mod place;
 
 use crate::error::{OpenError, StoreError};
-use crate::row_source::{RowSource, Snapshot};
+use crate::row_source::{RowSource, StoreSnapshot};
 use crate::rows::raw::KeyRange;
 use crate::table::MAX_ROW_BYTES;
 use std::ops::Bound;
 
-pub use self::check::{CheckReport, check};
+pub use self::check::{StoreCheckReport, check};
 pub use self::copy::{CopyReport, backup, copy, migrate};
 pub use self::place::StorePlace;
 
@@ -80,7 +80,7 @@ pub struct TableDigest {
 
 /// Reads a table from its first row to its last.
 fn digest_table(
-    rows: &mut dyn Snapshot,
+    rows: &mut dyn StoreSnapshot,
     name: &str,
     mut each: impl FnMut(&[u8], &[u8]),
 ) -> Result<TableDigest, StoreError> {
@@ -135,9 +135,9 @@ fn for_each_row<E: From<StoreError>>(
 
 /// Walks the bytes of a segment, part by part.
 fn for_each_part<E: From<StoreError>>(
-    rows: &mut dyn Snapshot,
+    rows: &mut dyn StoreSnapshot,
     segment: u32,
-    mut each: impl FnMut(&mut dyn Snapshot, u64, &[u8]) -> Result<(), E>,
+    mut each: impl FnMut(&mut dyn StoreSnapshot, u64, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut from = 0;
     while let Some((at, bytes)) = rows.segment_part(segment, from)? {

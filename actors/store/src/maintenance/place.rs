@@ -1,10 +1,10 @@
 //! Where a store is: a folder or a database.
 
 use super::MaintenanceError;
-use crate::engine::{Engine, Snapshots};
+use crate::engine::{Engine, SnapshotSource};
 use crate::error::OpenError;
 use crate::handle::{directory_engine, holds_store};
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::postgres::{self, PostgresEngine, PostgresUrl, TakenInEntries};
 use std::fmt;
 use std::path::PathBuf;
@@ -45,15 +45,15 @@ impl FromStr for StorePlace {
 }
 
 /// A store that is read.
-pub(super) struct Source {
-    pub(super) snapshots: Arc<dyn Snapshots>,
+pub(super) struct StoreSource {
+    pub(super) snapshots: Arc<dyn SnapshotSource>,
     /// Held so that nobody else writes meanwhile.
     pub(super) engine: Option<Box<dyn Engine>>,
 }
 
 impl StorePlace {
     /// Opens what is there to be read; nobody else may write until it is dropped.
-    pub(super) fn source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+    pub(super) fn source(&self, options: &StoreOptions) -> Result<StoreSource, MaintenanceError> {
         let engine: Box<dyn Engine> = match self {
             Self::Directory(folder) if !holds_store(folder) => return Err(self.missing()),
             Self::Directory(folder) => Box::new(directory_engine(folder, options)?),
@@ -64,7 +64,7 @@ impl StorePlace {
                 Box::new(PostgresEngine::open(url, options)?)
             }
         };
-        Ok(Source {
+        Ok(StoreSource {
             snapshots: engine.snapshots(),
             engine: Some(engine),
         })
@@ -72,10 +72,13 @@ impl StorePlace {
 
     /// Opens what is there to be read as of now, while its program goes on writing if the engine
     /// lets it.
-    pub(super) fn current_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+    pub(super) fn current_source(
+        &self,
+        options: &StoreOptions,
+    ) -> Result<StoreSource, MaintenanceError> {
         match self {
             Self::Directory(_) => self.source(options),
-            Self::Postgres(url) => Ok(Source {
+            Self::Postgres(url) => Ok(StoreSource {
                 snapshots: postgres::read_only(url, options)?,
                 engine: None,
             }),
@@ -83,7 +86,10 @@ impl StorePlace {
     }
 
     /// The same, with all that was acknowledged before: what standbys took in is decided.
-    pub(super) fn live_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+    pub(super) fn live_source(
+        &self,
+        options: &StoreOptions,
+    ) -> Result<StoreSource, MaintenanceError> {
         let source = self.current_source(options)?;
         if let Self::Postgres(url) = self {
             let mut entries = TakenInEntries::open(url, options)?;
@@ -98,7 +104,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// Something waits.
-    pub(super) fn all_decided(&self, options: &Options) -> Result<(), MaintenanceError> {
+    pub(super) fn all_decided(&self, options: &StoreOptions) -> Result<(), MaintenanceError> {
         match self {
             Self::Directory(_) => Ok(()),
             Self::Postgres(url) => {
@@ -113,7 +119,10 @@ impl StorePlace {
     ///
     /// # Errors
     /// Something waits.
-    pub(super) fn none_taken_in_since(&self, options: &Options) -> Result<(), MaintenanceError> {
+    pub(super) fn none_taken_in_since(
+        &self,
+        options: &StoreOptions,
+    ) -> Result<(), MaintenanceError> {
         match self {
             Self::Directory(_) => Ok(()),
             Self::Postgres(url) => {
@@ -128,7 +137,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// The server cannot read it.
-    pub(super) fn read_intake(&self, options: &Options) -> Result<(), MaintenanceError> {
+    pub(super) fn read_intake(&self, options: &StoreOptions) -> Result<(), MaintenanceError> {
         match self {
             Self::Directory(_) => Ok(()),
             Self::Postgres(url) => Ok(TakenInEntries::open(url, options)?.read()?),
@@ -153,7 +162,10 @@ impl StorePlace {
     }
 
     /// Opens or makes the store to be written.
-    pub(super) fn target(&self, options: &Options) -> Result<Box<dyn Engine>, MaintenanceError> {
+    pub(super) fn target(
+        &self,
+        options: &StoreOptions,
+    ) -> Result<Box<dyn Engine>, MaintenanceError> {
         Ok(match self {
             Self::Directory(folder) => Box::new(directory_engine(folder, options)?),
             Self::Postgres(url) => Box::new(PostgresEngine::open(url, options)?),

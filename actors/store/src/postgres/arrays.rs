@@ -1,11 +1,11 @@
 //! A group on its way to the server.
 
 use super::changed_tables::ChangedTables;
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 use super::known_keys::KnownKeys;
 use crate::blobs::Extent;
-use crate::blobs::packing::Part;
+use crate::blobs::packing::BlobPart;
 use crate::write::GroupChanges;
 use std::borrow::Cow;
 
@@ -74,14 +74,14 @@ impl<'g> Arrays<'g> {
         // A blob of no bytes has none to keep, and the place of the one behind it.
         for (extent, blob) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
             let (segment, start, _) = at(extent);
-            let mut put = |part: Part<'g>| {
+            let mut put = |part: BlobPart<'g>| {
                 arrays.blobs.segments.push(segment);
                 arrays.blobs.starts.push(start + behind(part.offset));
                 arrays.blobs.bytes.push(part.bytes);
                 arrays.blobs.lengths.push(part.length);
             };
             match blob.parts() {
-                Cow::Borrowed(parts) => parts.iter().map(Part::borrowed).for_each(&mut put),
+                Cow::Borrowed(parts) => parts.iter().map(BlobPart::borrowed).for_each(&mut put),
                 Cow::Owned(parts) => parts.into_iter().for_each(&mut put),
             }
         }
@@ -95,7 +95,7 @@ impl<'g> Arrays<'g> {
 
     pub(super) fn send(
         &self,
-        connection: &mut Connection,
+        connection: &mut PostgresConnection,
         epoch: i64,
         group: i64,
     ) -> Result<(), Fault> {

@@ -17,13 +17,13 @@ use tokio::time::error::Elapsed;
 
 /// The thread that drives connections. It ends with the bridge.
 #[derive(Debug)]
-pub(super) struct Bridge {
+pub(super) struct ConnectionRuntime {
     handle: Handle,
     /// Dropped, it ends the thread.
     _stop: oneshot::Sender<()>,
 }
 
-impl Bridge {
+impl ConnectionRuntime {
     /// Starts the thread.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 use super::changed_tables::{ChangedTables, TableChanges};
 use super::known_keys::KnownKeys;
 use super::queries;
-use super::session::Session;
+use super::session::WriterSession;
 use crate::blobs::Extent;
 use crate::error::StoreError;
 use crate::row_source::{PreviousRow, RowChanges, RowSource};
@@ -21,7 +21,7 @@ const MOST_CACHED_OF_SCAN: usize = 256;
 
 /// The rows of a group.
 pub(super) struct PostgresChanges<'s> {
-    session: &'s mut Session,
+    session: &'s mut WriterSession,
     cache: &'s RowCache,
     keys: &'s mut KnownKeys,
     changed: ChangedTables,
@@ -31,7 +31,7 @@ pub(super) struct PostgresChanges<'s> {
 
 impl<'s> PostgresChanges<'s> {
     pub(super) fn new(
-        session: &'s mut Session,
+        session: &'s mut WriterSession,
         cache: &'s RowCache,
         keys: &'s mut KnownKeys,
     ) -> Self {

@@ -1,6 +1,6 @@
 //! One connection to the server: statements prepared once, every wait bounded.
 
-use super::bridge::Bridge;
+use super::bridge::ConnectionRuntime;
 use super::fault::{Fault, with_causes};
 use super::installation::Installation;
 use super::listener::{self, Hints, UnreplicatedFlag};
@@ -8,8 +8,8 @@ use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
 use super::servers::{ServerConnection, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
-use crate::compared_settings::ComparedSettings;
-use crate::options::Options;
+use crate::compared_settings::SettingDigests;
+use crate::options::StoreOptions;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Statement};
 
 /// The parameters of a statement.
-pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(super) type StatementParameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Begins what a reader sees: all of it as of its first statement.
 const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// What opens connections: the address, and what stays the same for all.
 #[derive(Debug)]
-pub(super) struct Connector {
-    pub(super) bridge: Arc<Bridge>,
+pub(super) struct PostgresConnector {
+    pub(super) bridge: Arc<ConnectionRuntime>,
     url: PostgresUrl,
     servers: Servers,
     /// Which of them accept writes, as far as was seen.
@@ -47,12 +47,12 @@ pub(super) struct Connector {
     limit: Duration,
 }
 
-impl Connector {
+impl PostgresConnector {
     pub(super) fn new(
-        bridge: Arc<Bridge>,
+        bridge: Arc<ConnectionRuntime>,
         url: PostgresUrl,
         schema: String,
-        options: &Options,
+        options: &StoreOptions,
         (connect_limit, limit): (Duration, Duration),
     ) -> Self {
         let mut config = Config::clone(&url.config);
@@ -77,17 +77,20 @@ impl Connector {
     }
 
     /// Says these settings with the next session for looks.
-    pub(super) fn set_compared_settings(&self, compared: &ComparedSettings) {
+    pub(super) fn set_compared_settings(&self, compared: &SettingDigests) {
         *self.compared.lock() = compared.statements();
     }
 
     /// Connects, and sets what all statements of the store rely on.
-    pub(super) fn connect(&self) -> Result<Connection, Fault> {
+    pub(super) fn connect(&self) -> Result<PostgresConnection, Fault> {
         self.connect_hearing(None)
     }
 
     /// The same for a connection whose notifications, and whose end, are hints.
-    pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
+    pub(super) fn connect_hearing(
+        &self,
+        hints: Option<&Hints>,
+    ) -> Result<PostgresConnection, Fault> {
         let reached = self
             .servers
             .first(|server| self.connect_to(server, hints))?;
@@ -100,9 +103,9 @@ impl Connector {
     /// The connection to the server that is the primary, where several say that they are.
     fn to_the_primary(
         &self,
-        reached: ServerConnection<Connection>,
+        reached: ServerConnection<PostgresConnection>,
         hints: Option<&Hints>,
-    ) -> Result<Connection, Fault> {
+    ) -> Result<PostgresConnection, Fault> {
         let mut connection = reached.answer;
         let said = match connection.rows(primaries::ASK, &[]) {
             Ok(rows) => rows.into_iter().next(),
@@ -172,7 +175,11 @@ impl Connector {
         })
     }
 
-    fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
+    fn connect_to(
+        &self,
+        server: &Config,
+        hints: Option<&Hints>,
+    ) -> Result<PostgresConnection, Fault> {
         let mut config = server.clone();
         config.connect_timeout(self.connect_limit);
         let tls = self.tls(&config)?;
@@ -182,7 +189,7 @@ impl Connector {
         let unreplicated = UnreplicatedFlag::default();
         let driven = listener::drive(connection, hints.cloned(), Arc::clone(&unreplicated));
         let task = self.bridge.spawn(driven);
-        let mut connection = Connection {
+        let mut connection = PostgresConnection {
             client: Some(client),
             task,
             unreplicated,
@@ -246,17 +253,17 @@ fn late(limit: Duration) -> Fault {
 
 /// A connection. Dropped, it says goodbye to the server.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct PostgresConnection {
     /// Gone once an answer did not come: nobody knows what the server does with the rest.
     client: Option<Client>,
     task: AbortHandle,
     unreplicated: UnreplicatedFlag,
     statements: HashMap<String, Statement>,
-    bridge: Arc<Bridge>,
+    bridge: Arc<ConnectionRuntime>,
     limit: Duration,
 }
 
-impl Connection {
+impl PostgresConnection {
     /// Whether it can be used no more.
     pub(super) fn is_closed(&self) -> bool {
         self.client.as_ref().is_none_or(Client::is_closed)
@@ -266,7 +273,7 @@ impl Connection {
     pub(super) fn rows(
         &mut self,
         statement: &str,
-        parameters: Parameters<'_>,
+        parameters: StatementParameters<'_>,
     ) -> Result<Vec<Row>, Fault> {
         let prepared = self.prepared(statement)?;
         let client = self.client()?;
@@ -280,7 +287,7 @@ impl Connection {
     pub(super) fn first_rows(
         &mut self,
         statement: &str,
-        parameters: Parameters<'_>,
+        parameters: StatementParameters<'_>,
     ) -> Result<Vec<Row>, Fault> {
         let prepared = self.prepared(statement)?;
         let client = self.client()?;

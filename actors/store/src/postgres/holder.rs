@@ -7,7 +7,7 @@
 //! by the server's clock, that it is well) tells a holder that is paused or cut off from one that
 //! is there: its session may live on for hours.
 
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 use super::holder_lock::{LONGEST_SILENCE, worked_for};
 use super::installation::Installation;
@@ -30,7 +30,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the owner's row says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Owner {
+pub(super) struct OwnerRow {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
     /// When the holder said that it is well, by the server's clock, in seconds of the Unix epoch.
@@ -75,7 +75,7 @@ impl ClosedReason {
 pub(super) const IS_CLOSED: &str = "EXISTS (SELECT 1 FROM rows \
      WHERE tbl = '_meta' AND key IN ('moved'::bytea, 'copying'::bytea))";
 
-impl Owner {
+impl OwnerRow {
     /// How long the holder has said nothing.
     pub(super) fn silent(&self) -> Duration {
         self.silent
@@ -116,7 +116,7 @@ pub(super) struct HolderTerm {
 }
 
 /// What to say of a store that took nothing because somebody has closed it.
-pub(super) fn why_closed(connection: &mut Connection, place: &str) -> Fault {
+pub(super) fn why_closed(connection: &mut PostgresConnection, place: &str) -> Fault {
     match owner(connection).map(|owner| owner.closed) {
         Ok(Some(closed)) => Fault::Refused {
             state: None,
@@ -128,7 +128,7 @@ pub(super) fn why_closed(connection: &mut Connection, place: &str) -> Fault {
 }
 
 /// Reads the owner's row.
-pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
+pub(super) fn owner(connection: &mut PostgresConnection) -> Result<OwnerRow, Fault> {
     let rows = connection.rows(
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
@@ -151,7 +151,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
             moved.map(|to| ClosedReason::Moved(String::from_utf8_lossy(&to).into_owned()))
         }
     };
-    Ok(Owner {
+    Ok(OwnerRow {
         closed,
         epoch: row.get(0),
         last_group: row.get(1),
@@ -171,7 +171,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
 /// # Errors
 /// [`OpenError::InUse`] as soon as the holder shows that it is well; the server's.
 pub(super) fn take(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     (schema, place): (&str, &str),
     taker: &Claimant,
     lease: Duration,
@@ -205,7 +205,7 @@ pub(super) fn take(
 
 /// Whether the holder waits for the database, and not the database for the holder: until it has its
 /// answer it can say nothing.
-fn is_at_work(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+fn is_at_work(connection: &mut PostgresConnection, schema: &str) -> Result<bool, Fault> {
     let worked_for = worked_for(connection, schema)?;
     Ok(worked_for.is_some_and(|worked_for| worked_for <= STALL_TIMEOUT))
 }
@@ -213,10 +213,10 @@ fn is_at_work(connection: &mut Connection, schema: &str) -> Result<bool, Fault> 
 /// Takes the store for `taker` if its lock is free and `may_take` says so of the owner that is
 /// found then.
 pub(super) fn take_if(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     taker: &Claimant,
-    may_take: impl FnOnce(&Owner) -> bool,
+    may_take: impl FnOnce(&OwnerRow) -> bool,
 ) -> Result<Option<HolderTerm>, Fault> {
     if !lock(connection, schema)? {
         return Ok(None);
@@ -233,7 +233,10 @@ pub(super) fn take_if(
 
 /// Notes with the server that this session is of a process that can take the store. The note ends
 /// with the session.
-pub(super) fn register_standby(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+pub(super) fn register_standby(
+    connection: &mut PostgresConnection,
+    schema: &str,
+) -> Result<(), Fault> {
     let note = "SELECT pg_advisory_lock_shared(hashtextextended('orrery beside ' || $1, 0))";
     connection.rows(note, &[&schema]).map(drop)
 }
@@ -251,7 +254,7 @@ pub struct StandbyCounts {
 /// handed over to it. The note ends with the session. The server would warn of a lock that is given
 /// back and was not had.
 pub(super) fn record_fitness(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     is_fit: bool,
 ) -> Result<(), Fault> {
@@ -275,7 +278,7 @@ pub(super) fn record_fitness(
 /// lately: a process that stands by does so every few seconds, and the session of one whose host
 /// has gone lives on for a while.
 pub(super) fn standby_counts(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
 ) -> Result<StandbyCounts, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
@@ -300,7 +303,7 @@ pub(super) fn standby_counts(
 
 /// The server's time in seconds of the Unix epoch, and whether commits have waited for a replica
 /// for some seconds: other sessions of the same role are all that it shows.
-pub(super) fn clock_and_waits(connection: &mut Connection) -> Result<(f64, bool), Fault> {
+pub(super) fn clock_and_waits(connection: &mut PostgresConnection) -> Result<(f64, bool), Fault> {
     let statement = "SELECT extract(epoch FROM clock_timestamp())::float8, \
          EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
          AND state_change < clock_timestamp() - interval '2 seconds')";
@@ -310,7 +313,10 @@ pub(super) fn clock_and_waits(connection: &mut Connection) -> Result<(f64, bool)
 
 /// What the process with a salt says of settings. It is its session for looks that says it: after
 /// a change there may be two for a moment.
-pub(super) fn marks(connection: &mut Connection, salt: &str) -> Result<Vec<(u32, u32)>, Fault> {
+pub(super) fn marks(
+    connection: &mut PostgresConnection,
+    salt: &str,
+) -> Result<Vec<(u32, u32)>, Fault> {
     let statement = "WITH locks AS (SELECT l.* FROM pg_locks l \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
@@ -327,7 +333,7 @@ pub(super) fn marks(connection: &mut Connection, salt: &str) -> Result<Vec<(u32,
 
 /// Whether the session that has the lock says that it is of another installation than this.
 pub(super) fn is_anothers(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     installation: Installation,
 ) -> Result<bool, Fault> {
@@ -349,9 +355,9 @@ pub(super) fn is_anothers(
 /// Whether the last holder of a store that nobody has was of another installation than this, and
 /// others of it stand beside the store.
 pub(super) fn is_left_by_another(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
-    (owner, installation): (&Owner, Installation),
+    (owner, installation): (&OwnerRow, Installation),
 ) -> Result<bool, Fault> {
     let Some((of_schema, own)) = installation.numbers() else {
         return Ok(false);
@@ -372,19 +378,19 @@ pub(super) fn is_left_by_another(
     Ok(rows[0].get(0))
 }
 
-fn unlock(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+fn unlock(connection: &mut PostgresConnection, schema: &str) -> Result<(), Fault> {
     let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
     connection.rows(free, &[&schema]).map(drop)
 }
 
 /// Gets the lock of the store for this session, unless another has it.
-pub(super) fn lock(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+pub(super) fn lock(connection: &mut PostgresConnection, schema: &str) -> Result<bool, Fault> {
     let statement = "SELECT pg_try_advisory_lock(hashtextextended('orrery store ' || $1, 0))";
     Ok(connection.rows(statement, &[&schema])?[0].get(0))
 }
 
 /// Ends the session that has the lock: what it had begun is undone, or was committed before.
-pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+pub(super) fn end_holder(connection: &mut PostgresConnection, schema: &str) -> Result<(), Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
          SELECT pg_terminate_backend(l.pid) FROM pg_locks l, k \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
@@ -395,7 +401,7 @@ pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<()
 }
 
 /// Raises the epoch in this process's name, and notes behind which group.
-fn raise(connection: &mut Connection, taker: &Claimant) -> Result<HolderTerm, Fault> {
+fn raise(connection: &mut PostgresConnection, taker: &Claimant) -> Result<HolderTerm, Fault> {
     let holder = Holder::current(&taker.program);
     let host = host();
     let pid = i64::from(holder.pid);
@@ -447,7 +453,10 @@ fn describe_holder(program: &str, host: &str, pid: i64, started: &str) -> String
 }
 
 /// Behind which group the store was taken from whoever had `epoch`, if it was.
-pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Option<i64>, Fault> {
+pub(super) fn taken_behind(
+    connection: &mut PostgresConnection,
+    epoch: i64,
+) -> Result<Option<i64>, Fault> {
     let statement = "SELECT after_group FROM epochs WHERE epoch > $1 ORDER BY epoch LIMIT 1";
     let rows = connection.rows(statement, &[&epoch])?;
     Ok(rows.first().map(|row| row.get(0)))
@@ -456,7 +465,7 @@ pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Op
 /// Up to which group a server knows what was written under `taken`, which another has followed;
 /// `None`: it knows of no such holder.
 pub(super) fn known_of(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     taken: &HolderTerm,
 ) -> Result<Option<i64>, Fault> {
     let statement = "SELECT coalesce((SELECT n.after_group FROM epochs n WHERE n.epoch > e.epoch \
@@ -467,7 +476,11 @@ pub(super) fn known_of(
 }
 
 /// Gives the store free for the next one.
-pub(super) fn release(connection: &mut Connection, schema: &str, epoch: i64) -> Result<(), Fault> {
+pub(super) fn release(
+    connection: &mut PostgresConnection,
+    schema: &str,
+    epoch: i64,
+) -> Result<(), Fault> {
     let ended = "UPDATE owner SET renewed = '-infinity' WHERE epoch = $1 RETURNING epoch";
     connection.rows(ended, &[&epoch])?;
     unlock(connection, schema)?;

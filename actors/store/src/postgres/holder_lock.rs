@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 
 /// A store that was given free is silent for ever, which is no duration.
 pub(super) const LONGEST_SILENCE: f64 = 1e7;
 
 /// Whether some session has the lock of the store.
-pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+pub(super) fn is_locked(connection: &mut PostgresConnection, schema: &str) -> Result<bool, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
          SELECT EXISTS (SELECT 1 FROM pg_locks l, k \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
@@ -23,7 +23,7 @@ pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<boo
 /// where it waits for that session's client, or does not say: it shows other sessions of the same
 /// role.
 pub(super) fn worked_for(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
 ) -> Result<Option<Duration>, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \

@@ -9,7 +9,7 @@
 //! ```
 //! An entry is known by its delivery and its body's digest: sent again, it is the same.
 
-use super::connection::{Connection, Connector};
+use super::connection::{PostgresConnection, PostgresConnector};
 use super::fault::Fault;
 use super::holder::{self, IS_CLOSED};
 use super::intake_page::{IntakePage, undecided};
@@ -169,7 +169,7 @@ impl IntakeHandle {
 
 /// Starts the thread. `patience`: how long a request waits for a server that is gone.
 pub(super) fn start(
-    connector: Arc<Connector>,
+    connector: Arc<PostgresConnector>,
     place: &str,
     (patience, hints): (Duration, &Hints),
 ) -> Result<IntakeHandle, OpenError> {
@@ -193,9 +193,9 @@ pub(super) fn start(
 }
 
 struct Intake {
-    connector: Arc<Connector>,
+    connector: Arc<PostgresConnector>,
     place: String,
-    connection: Option<Connection>,
+    connection: Option<PostgresConnection>,
     patience: Duration,
     /// Who waits for which outcome.
     awaited: HashMap<u64, Vec<oneshot::Sender<Vec<u8>>>>,
@@ -257,7 +257,8 @@ impl Intake {
             Message::TakeIn(entry) => self.append(vec![entry]),
             Message::Await(seq, answer) => self.awaited.entry(seq).or_default().push(answer),
             Message::Undecided(limit, except, answer) => {
-                let page = |connection: &mut Connection| undecided(connection, limit, &except);
+                let page =
+                    |connection: &mut PostgresConnection| undecided(connection, limit, &except);
                 drop(answer.send(self.with_connection(page)));
             }
             Message::Decide(outcomes, answer) => drop(answer.send(self.decide(&outcomes))),
@@ -398,7 +399,7 @@ impl Intake {
     /// Asks again over a new connection where one is lost: everything here may be done twice.
     fn with_connection<T>(
         &mut self,
-        ask: impl Fn(&mut Connection) -> Result<T, Fault>,
+        ask: impl Fn(&mut PostgresConnection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
@@ -409,8 +410,15 @@ impl Intake {
         }
     }
 
-    fn once<T>(&mut self, ask: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T, Fault> {
-        if self.connection.as_ref().is_none_or(Connection::is_closed) {
+    fn once<T>(
+        &mut self,
+        ask: impl Fn(&mut PostgresConnection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if self
+            .connection
+            .as_ref()
+            .is_none_or(PostgresConnection::is_closed)
+        {
             self.connection = None;
             let mut connection = self.connector.connect()?;
             layout::prepare(&mut connection, &self.connector.schema, &self.place)

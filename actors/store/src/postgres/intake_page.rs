@@ -1,6 +1,6 @@
 //! What waits in the intake for a decision, as whoever decides reads it.
 
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 use super::queries::{signed, unsigned};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct IntakeBacklog {
 
 /// The oldest entries that wait, but for some: `limit` of them, fewer where they are large.
 pub(super) fn undecided(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     limit: usize,
     except: &[u64],
 ) -> Result<IntakePage, Fault> {
@@ -68,7 +68,7 @@ pub(super) fn undecided(
 }
 
 /// What waits for a decision.
-pub(super) fn backlog(connection: &mut Connection) -> Result<IntakeBacklog, Fault> {
+pub(super) fn backlog(connection: &mut PostgresConnection) -> Result<IntakeBacklog, Fault> {
     let statement = "SELECT count(*), extract(epoch FROM clock_timestamp() - min(received))::float8 \
          FROM intake WHERE outcome IS NULL";
     let rows = connection.rows(statement, &[])?;

@@ -1,13 +1,13 @@
 //! What other processes took in, for commands over a whole store.
 
 use super::connecting::connector;
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 use super::layout;
 use super::queries::signed;
 use super::url::PostgresUrl;
 use crate::error::OpenError;
-use crate::options::Options;
+use crate::options::StoreOptions;
 
 /// Whoever takes something in looks whether the store is closed once it keeps others from this
 /// lock.
@@ -16,13 +16,13 @@ const AWAIT_TAKERS: &str =
 
 /// What other processes took in for the holder of a store.
 pub(crate) struct TakenInEntries {
-    connection: Connection,
+    connection: PostgresConnection,
     place: String,
 }
 
 impl TakenInEntries {
     /// Connects.
-    pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+    pub(crate) fn open(url: &PostgresUrl, options: &StoreOptions) -> Result<Self, OpenError> {
         let (connector, place) = connector(url, options)?;
         let connected = connector.connect();
         let connection = connected.map_err(|fault| layout::refused(&place, fault))?;
@@ -56,19 +56,19 @@ impl TakenInEntries {
 }
 
 /// The number of the newest entry; 0 where there is none.
-fn newest(connection: &mut Connection) -> Result<u64, Fault> {
+fn newest(connection: &mut PostgresConnection) -> Result<u64, Fault> {
     let rows = connection.rows("SELECT coalesce(max(seq), 0) FROM intake", &[])?;
     Ok(u64::try_from(rows[0].get::<_, i64>(0)).unwrap_or_default())
 }
 
 /// Has the server read all of each entry.
-fn read(connection: &mut Connection) -> Result<(), Fault> {
+fn read(connection: &mut PostgresConnection) -> Result<(), Fault> {
     let statement = "SELECT count(md5(content) || md5(digest) || md5(outcome)) FROM intake";
     connection.rows(statement, &[]).map(drop)
 }
 
 /// How many entries up to a number wait for a decision.
-fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, Fault> {
+fn undecided(connection: &mut PostgresConnection, up_to: u64) -> Result<u64, Fault> {
     let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
     let rows = connection.rows(statement, &[&signed(up_to)])?;
     Ok(u64::try_from(rows[0].get::<_, i64>(0)).unwrap_or_default())

@@ -6,7 +6,7 @@
 
 use super::changed_tables::ChangedTables;
 use super::queries;
-use super::session::Session;
+use super::session::WriterSession;
 use crate::error::StoreError;
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,11 @@ struct TableKeys {
 
 impl KnownKeys {
     /// Makes a table known; its number of committed rows.
-    pub(super) fn load(&mut self, table: &str, session: &mut Session) -> Result<u64, StoreError> {
+    pub(super) fn load(
+        &mut self,
+        table: &str,
+        session: &mut WriterSession,
+    ) -> Result<u64, StoreError> {
         if let Some(known) = self.0.get(table) {
             return Ok(known.count);
         }

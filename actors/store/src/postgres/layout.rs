@@ -19,7 +19,7 @@
 //! A group is one call of `commit_group`: it is a transaction of its own, so that nothing of it is
 //! ever held open while the client thinks, or sleeps.
 
-use super::connection::Connection;
+use super::connection::PostgresConnection;
 use super::fault::Fault;
 use crate::error::OpenError;
 use tokio_postgres::error::SqlState;
@@ -43,7 +43,7 @@ const TABLES: &str = concat!(include_str!("layout.sql"), include_str!("take_in.s
 /// # Errors
 /// The server or the tables are not what is needed; the reason says what to do.
 pub(super) fn prepare(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     place: &str,
 ) -> Result<(), OpenError> {
@@ -61,7 +61,7 @@ pub(super) fn prepare(
 ///
 /// # Errors
 /// The server's: nothing was changed.
-pub(super) fn upgrade(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+pub(super) fn upgrade(connection: &mut PostgresConnection, schema: &str) -> Result<(), Fault> {
     let Some(found) = version(connection, schema)?.filter(|found| *found < VERSION) else {
         return Ok(());
     };
@@ -83,9 +83,9 @@ pub(super) fn upgrade(connection: &mut Connection, schema: &str) -> Result<(), F
 
 /// Changes the tables while nobody else does.
 fn in_transaction(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
-    change: impl FnOnce(&mut Connection) -> Result<(), Fault>,
+    change: impl FnOnce(&mut PostgresConnection) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let begin = format!(
         "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
@@ -101,7 +101,7 @@ fn in_transaction(
     ended
 }
 
-fn make_tables(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+fn make_tables(connection: &mut PostgresConnection, schema: &str) -> Result<(), Fault> {
     // Another process may have made them while this one waited for the lock.
     let found = version(connection, schema)?;
     if !has_schema(connection, schema)? {
@@ -120,7 +120,7 @@ fn make_tables(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
 /// # Errors
 /// As [`prepare`]; there is none.
 pub(super) fn check(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     place: &str,
 ) -> Result<(), OpenError> {
@@ -140,7 +140,7 @@ pub(super) fn check(
 /// # Errors
 /// As [`prepare`]; what is not allowed.
 pub(super) fn probe(
-    connection: &mut Connection,
+    connection: &mut PostgresConnection,
     schema: &str,
     place: &str,
 ) -> Result<bool, OpenError> {
@@ -192,7 +192,7 @@ SELECT format('%s the table %s', p.may, t.name)
 FROM there t, unnest(t.rights) AS p (may)
 WHERE t.id IS NOT NULL AND NOT has_table_privilege(t.id, p.may)";
 
-fn has_schema(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+fn has_schema(connection: &mut PostgresConnection, schema: &str) -> Result<bool, Fault> {
     let there = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)";
     Ok(connection.rows(there, &[&schema])?[0].get(0))
 }
@@ -217,7 +217,7 @@ fn check_version(version: i32, place: &str) -> Result<(), OpenError> {
 }
 
 /// The version of the tables in `schema`, if there are any.
-fn version(connection: &mut Connection, schema: &str) -> Result<Option<i32>, Fault> {
+fn version(connection: &mut PostgresConnection, schema: &str) -> Result<Option<i32>, Fault> {
     let table = format!("\"{schema}\".layout");
     let there = connection.rows("SELECT to_regclass($1) IS NOT NULL", &[&table])?;
     if !there[0].get::<_, bool>(0) {
@@ -228,7 +228,7 @@ fn version(connection: &mut Connection, schema: &str) -> Result<Option<i32>, Fau
 }
 
 /// The server is new enough, and takes writes.
-fn check_server(connection: &mut Connection, place: &str) -> Result<(), OpenError> {
+fn check_server(connection: &mut PostgresConnection, place: &str) -> Result<(), OpenError> {
     let asked = connection.rows(
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
          pg_is_in_recovery(), current_setting('fsync')::bool",

@@ -44,16 +44,16 @@ use self::arrays::Arrays;
 use self::changed_tables::ChangedTables;
 use self::changes::{PostgresChanges, RowCache};
 use self::connecting::{connector, connector_within};
-use self::connection::Connector;
+use self::connection::PostgresConnector;
 use self::holder::Claimant;
 use self::known_keys::KnownKeys;
-use self::readers::Readers;
-use self::session::{CommitError, Session};
+use self::readers::PostgresReaders;
+use self::session::{CommitError, WriterSession};
 use crate::blobs::{BlobChanges, BlobEnd, packing};
-use crate::engine::{Engine, Snapshots};
+use crate::engine::{Engine, SnapshotSource};
 use crate::error::{OpenError, StoreError};
-use crate::health::{HealthRecord, State};
-use crate::options::Options;
+use crate::health::{HealthRecord, StoreState};
+use crate::options::StoreOptions;
 use crate::quarantine::QUARANTINE;
 use crate::row_source::RowSource;
 use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
@@ -74,8 +74,8 @@ pub use self::url::PostgresUrl;
 pub(crate) struct PostgresEngine {
     place: String,
     health: Arc<HealthRecord>,
-    session: Session,
-    readers: Arc<Readers>,
+    session: WriterSession,
+    readers: Arc<PostgresReaders>,
     cache: RowCache,
     keys: KnownKeys,
     /// Number of the last committed group.
@@ -95,7 +95,7 @@ pub(crate) struct PostgresEngine {
 impl PostgresEngine {
     /// Connects and takes the store. Waits for a holder that may be gone, for twice the lease at
     /// most.
-    pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+    pub(crate) fn open(url: &PostgresUrl, options: &StoreOptions) -> Result<Self, OpenError> {
         let (connector, place) = connector(url, options)?;
         let times = (options.lease, options.patience);
         let taker = Claimant {
@@ -104,20 +104,20 @@ impl PostgresEngine {
             forward_key: String::new(),
             installation: connector.installation,
         };
-        let session = Session::open(Arc::clone(&connector), &place, &taker, times)?;
+        let session = WriterSession::open(Arc::clone(&connector), &place, &taker, times)?;
         Self::with_session(connector, place, session, options)
     }
 
     /// The engine of a store that `session` has taken.
     fn with_session(
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         place: String,
-        session: Session,
-        options: &Options,
+        session: WriterSession,
+        options: &StoreOptions,
     ) -> Result<Self, OpenError> {
         let (lease, patience) = (options.lease, options.patience);
         let health = Arc::new(HealthRecord::default());
-        let readers = Readers::new(
+        let readers = PostgresReaders::new(
             place.clone(),
             connector,
             (Arc::clone(&health), Arc::clone(session.reconnected())),
@@ -157,19 +157,19 @@ impl PostgresEngine {
     }
 
     fn is_ready(&self) -> bool {
-        *self.health.state.borrow() == State::Ready
+        *self.health.state.borrow() == StoreState::Ready
     }
 
     /// What a failure means for those who ask next.
     fn halt(&mut self, error: &StoreError) {
         self.next_probe = Instant::now() + self.probe_every;
         let state = match error {
-            StoreError::Full { .. } => State::Full,
-            StoreError::TakenOver { by, .. } => State::TakenOver(by.clone()),
-            other => State::Failing(other.to_string()),
+            StoreError::Full { .. } => StoreState::Full,
+            StoreError::TakenOver { by, .. } => StoreState::TakenOver(by.clone()),
+            other => StoreState::Failing(other.to_string()),
         };
         self.health.set_state(&self.place, &state);
-        if matches!(state, State::TakenOver(_)) {
+        if matches!(state, StoreState::TakenOver(_)) {
             self.readers.close();
         }
     }
@@ -177,8 +177,8 @@ impl PostgresEngine {
     /// Refuses while nothing can be written, except that from time to time somebody has to try.
     fn admit(&mut self) -> Result<(), StoreError> {
         let patience = match &*self.health.state.borrow() {
-            State::Ready => self.patience,
-            state @ (State::TakenOver(_) | State::Closed) => {
+            StoreState::Ready => self.patience,
+            state @ (StoreState::TakenOver(_) | StoreState::Closed) => {
                 return Err(state.refusal(&self.place));
             }
             state if Instant::now() < self.next_probe => return Err(state.refusal(&self.place)),
@@ -212,7 +212,7 @@ impl PostgresEngine {
                 self.next_renewal = Instant::now() + self.renew_every;
                 self.health
                     .record_commit(began.elapsed(), group.quarantined);
-                self.health.set_state(&self.place, &State::Ready);
+                self.health.set_state(&self.place, &StoreState::Ready);
                 Ok(())
             }
             Err(CommitError::Refused(error)) => {
@@ -237,7 +237,7 @@ impl PostgresEngine {
         self.count_reconnects();
         self.next_renewal = Instant::now() + self.renew_every;
         match &renewed {
-            Ok(()) => self.health.set_state(&self.place, &State::Ready),
+            Ok(()) => self.health.set_state(&self.place, &StoreState::Ready),
             Err(error) => self.halt(error),
         }
         renewed
@@ -267,8 +267,8 @@ impl Engine for PostgresEngine {
         &self.health
     }
 
-    fn snapshots(&self) -> Arc<dyn Snapshots> {
-        Arc::clone(&self.readers) as Arc<dyn Snapshots>
+    fn snapshots(&self) -> Arc<dyn SnapshotSource> {
+        Arc::clone(&self.readers) as Arc<dyn SnapshotSource>
     }
 
     fn group(&mut self, body: &mut dyn FnMut(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
@@ -312,15 +312,15 @@ impl Engine for PostgresEngine {
             return;
         }
         match self.catch_up().and_then(|()| self.session.renew()) {
-            Ok(()) => self.health.set_state(&self.place, &State::Ready),
+            Ok(()) => self.health.set_state(&self.place, &StoreState::Ready),
             Err(error) => self.halt(&error),
         }
     }
 
     fn probe_in(&self) -> Duration {
         let next = match &*self.health.state.borrow() {
-            State::Ready => self.next_renewal,
-            State::TakenOver(_) | State::Closed => return Duration::from_secs(3600),
+            StoreState::Ready => self.next_renewal,
+            StoreState::TakenOver(_) | StoreState::Closed => return Duration::from_secs(3600),
             _ => self.next_probe,
         };
         next.saturating_duration_since(Instant::now())
@@ -335,9 +335,9 @@ impl Engine for PostgresEngine {
     }
 
     fn close(&mut self) {
-        let taken = matches!(&*self.health.state.borrow(), State::TakenOver(_));
+        let taken = matches!(&*self.health.state.borrow(), StoreState::TakenOver(_));
         if !taken {
-            self.health.set_state(&self.place, &State::Closed);
+            self.health.set_state(&self.place, &StoreState::Closed);
         }
         self.readers.close();
         self.session.close();
@@ -382,15 +382,15 @@ impl Drop for PostgresEngine {
 /// The rows and blobs of a store that is open elsewhere or not at all, as of now.
 pub(crate) fn read_only(
     url: &PostgresUrl,
-    options: &Options,
-) -> Result<Arc<dyn Snapshots>, OpenError> {
+    options: &StoreOptions,
+) -> Result<Arc<dyn SnapshotSource>, OpenError> {
     let (connector, place) = connector(url, options)?;
     let connected = connector.connect();
     let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
     layout::check(&mut connection, &connector.schema, &place)?;
     let health = Arc::new(HealthRecord::default());
     let of_one_server = (health, Arc::default());
-    let readers = Readers::new(place, connector, of_one_server, (1, options.patience));
+    let readers = PostgresReaders::new(place, connector, of_one_server, (1, options.patience));
     Ok(Arc::new(readers))
 }
 
@@ -403,7 +403,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// What is wrong; [`OpenError::is_away`] where the server does not answer.
-pub fn probe(url: &PostgresUrl, options: &Options) -> Result<(), OpenError> {
+pub fn probe(url: &PostgresUrl, options: &StoreOptions) -> Result<(), OpenError> {
     let (connector, place) = connector_within(url, options, (PROBE_TIMEOUT, PROBE_TIMEOUT))?;
     let connected = connector.connect();
     let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
@@ -429,7 +429,7 @@ const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
 /// What a process without the store asks of it; nothing is asked of the server yet.
 pub(crate) fn shared_server(
     url: &PostgresUrl,
-    options: &Options,
+    options: &StoreOptions,
     (address, forward_key): (&str, &str),
 ) -> Result<SharedServer, OpenError> {
     let (connector, place) = connector_within(url, options, (LOOK_TIMEOUT, LOOK_TIMEOUT))?;
@@ -445,7 +445,7 @@ pub(crate) fn shared_server(
 /// Takes the store, if no session has it and `may_take` says so; the epoch with it.
 pub(crate) fn take(
     server: &SharedServer,
-    (url, options): (&PostgresUrl, &Options),
+    (url, options): (&PostgresUrl, &StoreOptions),
     may_take: impl FnOnce(&Leadership) -> bool,
 ) -> Result<Option<(PostgresEngine, u64)>, OpenError> {
     let (connector, place) = connector(url, options)?;

@@ -2,12 +2,12 @@
 
 use super::connecting::connector_within;
 use super::layout;
-use super::readers::Readers;
+use super::readers::PostgresReaders;
 use super::url::PostgresUrl;
-use crate::engine::Snapshots as _;
+use crate::engine::SnapshotSource as _;
 use crate::error::{OpenError, StoreError};
 use crate::health::HealthRecord;
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::read::ReadTxn;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// The server does not answer, or its store cannot be read.
 pub fn peek<T>(
     url: &PostgresUrl,
-    options: &Options,
+    options: &StoreOptions,
     work: impl FnOnce(&mut ReadTxn<'_>) -> Result<T, StoreError>,
 ) -> Result<Option<T>, OpenError> {
     let (connector, place) = connector_within(url, options, (TIMEOUT, TIMEOUT))?;
@@ -33,7 +33,7 @@ pub fn peek<T>(
     }
     drop(connection);
     let of_one_server = (Arc::new(HealthRecord::default()), Arc::default());
-    let readers = Readers::new(place.clone(), connector, of_one_server, (1, TIMEOUT));
+    let readers = PostgresReaders::new(place.clone(), connector, of_one_server, (1, TIMEOUT));
     let (mut work, mut read) = (Some(work), Err(StoreError::Closed));
     readers.snapshot(&mut |rows| {
         if let Some(work) = work.take() {

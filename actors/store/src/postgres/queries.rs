@@ -40,7 +40,7 @@ pub(super) const SEGMENTS: &str = "SELECT DISTINCT segment FROM blobs ORDER BY s
 pub(super) const NEXT_PARTS: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT $3";
 
 /// What asks: a statement and its parameters, in order.
-pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> QueryRows;
+pub(super) type BoundStatement<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> QueryRows;
 /// The rows, or why there are none.
 pub(super) type QueryRows = Result<Vec<Row>, StoreError>;
 
@@ -57,7 +57,7 @@ pub(super) fn count(rows: &[Row]) -> u64 {
 
 /// Rows of a range, by ascending or descending key.
 pub(super) fn scan(
-    ask: Ask<'_>,
+    ask: BoundStatement<'_>,
     table: &str,
     range: &KeyRange,
     limit: usize,
@@ -82,7 +82,7 @@ pub(super) fn scan(
 
 /// Fills `out` from `at` of a segment; `false` if not all of it is there.
 pub(super) fn segment_read(
-    ask: Ask<'_>,
+    ask: BoundStatement<'_>,
     segment: u32,
     at: u64,
     out: &mut [u8],
@@ -145,7 +145,10 @@ pub(super) fn piece(rows: &[Row], segment: i64) -> Option<(u64, Cow<'_, [u8]>)> 
 }
 
 /// A committed blob.
-pub(super) fn blob(ask: Ask<'_>, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) fn blob(
+    ask: BoundStatement<'_>,
+    extent: &Extent,
+) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = vec![0; extent.len as usize];
     let there = bytes.is_empty()
         || segment_read(ask, extent.segment, u64::from(extent.offset), &mut bytes)?;

@@ -1,15 +1,15 @@
 //! Readers' connections, and what one sees: everything as of one commit.
 
-use super::connection::{Connection, Connector, Parameters};
+use super::connection::{PostgresConnection, PostgresConnector, StatementParameters};
 use super::fault::Fault;
 use super::queries;
 use crate::blobs::Extent;
-use crate::engine::Snapshots;
+use crate::engine::SnapshotSource;
 use crate::error::StoreError;
-use crate::health::{HealthRecord, State};
+use crate::health::{HealthRecord, StoreState};
 use crate::read::ReadTxn;
 use crate::reentrancy;
-use crate::row_source::{RowSource, Snapshot, TableCount};
+use crate::row_source::{RowSource, StoreSnapshot, TableCount};
 use crate::rows::raw::{KeyRange, RawRow};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct UnresponsiveServer {
 #[derive(Debug)]
 struct IdleConnections {
     /// Each with what `writers` was when it was made.
-    connections: Mutex<Vec<(u64, Connection)>>,
+    connections: Mutex<Vec<(u64, PostgresConnection)>>,
     /// How often the writer's connection was made anew: since then another server may be the one
     /// that is written, and one which was it may answer as if nothing had been written since.
     writers: Arc<AtomicU64>,
@@ -54,14 +54,14 @@ impl IdleConnections {
     }
 
     /// One that is as new as the writer's.
-    fn take(&self) -> Option<(u64, Connection)> {
+    fn take(&self) -> Option<(u64, PostgresConnection)> {
         let writer = self.writer();
         let mut connections = self.connections.lock();
         connections.retain(|(made, connection)| *made == writer && !connection.is_closed());
         connections.pop()
     }
 
-    fn put(&self, made: u64, connection: Connection) {
+    fn put(&self, made: u64, connection: PostgresConnection) {
         if made == self.writer() {
             self.connections.lock().push((made, connection));
         }
@@ -70,10 +70,10 @@ impl IdleConnections {
 
 /// The readers' connections.
 #[derive(Debug)]
-pub(super) struct Readers {
+pub(super) struct PostgresReaders {
     /// Server, database and schema, for messages.
     place: String,
-    connector: Arc<Connector>,
+    connector: Arc<PostgresConnector>,
     health: Arc<HealthRecord>,
     idle: Arc<IdleConnections>,
     /// Connections that may still be taken.
@@ -85,11 +85,11 @@ pub(super) struct Readers {
     silence: Mutex<Option<UnresponsiveServer>>,
 }
 
-impl Readers {
+impl PostgresReaders {
     /// Of so many reading threads. `writers` is how often the writer's connection was made anew.
     pub(super) fn new(
         place: String,
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         (health, writers): (Arc<HealthRecord>, Arc<AtomicU64>),
         (threads, patience): (usize, Duration),
     ) -> Self {
@@ -163,7 +163,7 @@ impl Readers {
 }
 
 /// The right to one connection.
-struct ReaderPermit<'r>(Option<&'r Readers>);
+struct ReaderPermit<'r>(Option<&'r PostgresReaders>);
 
 impl Drop for ReaderPermit<'_> {
     fn drop(&mut self) {
@@ -174,7 +174,7 @@ impl Drop for ReaderPermit<'_> {
     }
 }
 
-impl Snapshots for Readers {
+impl SnapshotSource for PostgresReaders {
     fn place(&self) -> &str {
         &self.place
     }
@@ -185,7 +185,7 @@ impl Snapshots for Readers {
 
     fn snapshot(&self, work: &mut dyn FnMut(Result<&mut ReadTxn<'_>, StoreError>)) {
         let ended = match &*self.health.state.borrow() {
-            State::Ready | State::Full | State::Failing(_) => None,
+            StoreState::Ready | StoreState::Full | StoreState::Failing(_) => None,
             ended => Some(ended.refusal(&self.place)),
         };
         let admitted = match ended {
@@ -204,15 +204,15 @@ impl Snapshots for Readers {
 
 /// What one reader sees: as of its first question.
 struct PostgresSnapshot<'r> {
-    readers: &'r Readers,
+    readers: &'r PostgresReaders,
     /// With what says how new it is.
-    connection: Option<(u64, Connection)>,
+    connection: Option<(u64, PostgresConnection)>,
     /// Whether the first question was answered: the rest has to come from the same connection.
     is_open: bool,
 }
 
 impl<'r> PostgresSnapshot<'r> {
-    fn new(readers: &'r Readers) -> Self {
+    fn new(readers: &'r PostgresReaders) -> Self {
         Self {
             readers,
             connection: None,
@@ -223,7 +223,7 @@ impl<'r> PostgresSnapshot<'r> {
     fn rows(
         &mut self,
         statement: &str,
-        parameters: Parameters<'_>,
+        parameters: StatementParameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let answer = match (self.is_open, &mut self.connection) {
             (true, Some((_, connection))) => connection.rows(statement, parameters),
@@ -237,7 +237,7 @@ impl<'r> PostgresSnapshot<'r> {
     fn query_first(
         &mut self,
         statement: &str,
-        parameters: Parameters<'_>,
+        parameters: StatementParameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let until = Instant::now() + self.readers.admit_to_server()?;
         loop {
@@ -308,7 +308,7 @@ impl RowSource for PostgresSnapshot<'_> {
     }
 }
 
-impl Snapshot for PostgresSnapshot<'_> {
+impl StoreSnapshot for PostgresSnapshot<'_> {
     fn tables(&mut self) -> Result<Vec<TableCount>, StoreError> {
         let rows = self.rows(queries::TABLES, &[])?;
         let count = |row: &Row| u64::try_from(row.get::<_, i64>(1)).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The writer's connection: it is made anew when it is lost, as long as nobody else has taken the
 //! store, and what was under way then is found out, not guessed.
 
-use super::connection::{Connection, Connector, Parameters};
+use super::connection::{PostgresConnection, PostgresConnector, StatementParameters};
 use super::fault::Fault;
 use super::holder::{self, Claimant, HolderTerm};
 use super::layout;
@@ -16,11 +16,11 @@ use tokio_postgres::Row;
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// The writer's connection to a store that it has taken.
-pub(super) struct Session {
-    connector: Arc<Connector>,
+pub(super) struct WriterSession {
+    connector: Arc<PostgresConnector>,
     /// Server, database and schema, for messages.
     place: String,
-    connection: Option<Connection>,
+    connection: Option<PostgresConnection>,
     taken: HolderTerm,
     /// The last group that is known to be committed.
     last_group: i64,
@@ -39,10 +39,10 @@ pub(super) enum CommitError {
     Unknown(String),
 }
 
-impl Session {
+impl WriterSession {
     /// Connects, makes the tables if there are none, and takes the store for `taker`.
     pub(super) fn open(
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         place: &str,
         taker: &Claimant,
         (lease, patience): (Duration, Duration),
@@ -58,9 +58,9 @@ impl Session {
 
     /// Over a connection on which the store was just taken.
     pub(super) fn new(
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         place: String,
-        connection: Connection,
+        connection: PostgresConnection,
         taken: HolderTerm,
         patience: Duration,
     ) -> Self {
@@ -124,7 +124,7 @@ impl Session {
     pub(super) fn rows(
         &mut self,
         statement: &str,
-        parameters: Parameters<'_>,
+        parameters: StatementParameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
@@ -143,7 +143,7 @@ impl Session {
     pub(super) fn commit(
         &mut self,
         group: u64,
-        send: impl Fn(&mut Connection, i64, i64) -> Result<(), Fault>,
+        send: impl Fn(&mut PostgresConnection, i64, i64) -> Result<(), Fault>,
     ) -> Result<(), CommitError> {
         let group = i64::try_from(group).unwrap_or(i64::MAX);
         let until = Instant::now() + self.patience;
@@ -210,8 +210,12 @@ impl Session {
 
     /// The connection, made anew if it is gone: the session before it is ended first, so that
     /// nothing it had under way can happen any more.
-    fn connected(&mut self, until: Instant) -> Result<&mut Connection, Fault> {
-        if self.connection.as_ref().is_some_and(Connection::is_closed) {
+    fn connected(&mut self, until: Instant) -> Result<&mut PostgresConnection, Fault> {
+        if self
+            .connection
+            .as_ref()
+            .is_some_and(PostgresConnection::is_closed)
+        {
             self.connection = None;
         }
         while self.connection.is_none() {
@@ -228,7 +232,7 @@ impl Session {
         self.connection.as_mut().ok_or_else(gone)
     }
 
-    fn reconnect(&mut self) -> Result<Connection, Fault> {
+    fn reconnect(&mut self) -> Result<PostgresConnection, Fault> {
         let schema = &self.connector.schema;
         let mut connection = self.connector.connect()?;
         self.check_epoch(&mut connection)?;
@@ -243,7 +247,7 @@ impl Session {
     }
 
     /// Whether the store is still this process's, and the server knows what it acknowledged.
-    fn check_epoch(&self, connection: &mut Connection) -> Result<(), Fault> {
+    fn check_epoch(&self, connection: &mut PostgresConnection) -> Result<(), Fault> {
         let owner = holder::owner(connection)?;
         let is_ours = owner.is_of(&self.taken);
         // Whoever took it after us began behind what the server had of us.

@@ -8,17 +8,17 @@
 //! ```
 //! Nothing here writes what the holder writes: the intake is a table of its own.
 
-use super::connection::{Connection, Connector};
+use super::connection::{PostgresConnection, PostgresConnector};
 use super::fault::Fault;
-use super::holder::{self, Claimant, Owner, StandbyCounts};
+use super::holder::{self, Claimant, OwnerRow, StandbyCounts};
 use super::holder_lock;
 use super::intake::{self, IntakeHandle};
 use super::intake_page::{self, IntakeBacklog};
 use super::layout;
 use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
-use super::session::Session;
-use crate::compared_settings::ComparedSettings;
+use super::session::WriterSession;
+use crate::compared_settings::SettingDigests;
 use crate::error::OpenError;
 use parking_lot::Mutex;
 use std::fmt;
@@ -83,7 +83,7 @@ pub struct ServerSigns {
 }
 
 impl Leadership {
-    fn from_owner((owner, place): (Owner, &str), is_locked: bool, is_anothers: bool) -> Self {
+    fn from_owner((owner, place): (OwnerRow, &str), is_locked: bool, is_anothers: bool) -> Self {
         let closed = owner.closed.as_ref();
         Self {
             closed: closed.map(|closed| closed.error(place).to_string()),
@@ -103,10 +103,10 @@ impl Leadership {
 /// The server of a store that this process may come to hold.
 pub(crate) struct SharedServer {
     /// For looks: it waits for less than the holder does.
-    connector: Arc<Connector>,
+    connector: Arc<PostgresConnector>,
     place: String,
     taker: Claimant,
-    looks: Mutex<Option<Connection>>,
+    looks: Mutex<Option<PostgresConnection>>,
     hints: Hints,
     has_listened: AtomicBool,
     intake: IntakeHandle,
@@ -115,7 +115,7 @@ pub(crate) struct SharedServer {
 impl SharedServer {
     /// Looks by `connector`; `patience` is that of the intake.
     pub(super) fn new(
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         place: String,
         taker: Claimant,
         patience: Duration,
@@ -162,7 +162,7 @@ impl SharedServer {
     }
 
     /// Says these settings from now on.
-    pub(crate) fn set_compared_settings(&self, compared: &ComparedSettings) {
+    pub(crate) fn set_compared_settings(&self, compared: &SettingDigests) {
         self.connector.set_compared_settings(compared);
         // The next session says them.
         *self.looks.lock() = None;
@@ -216,7 +216,7 @@ impl SharedServer {
         self.connector.two_primaries()
     }
 
-    pub(crate) fn signs(&self, compared: &ComparedSettings) -> Result<ServerSigns, OpenError> {
+    pub(crate) fn signs(&self, compared: &SettingDigests) -> Result<ServerSigns, OpenError> {
         self.with_connection(|connection, _| {
             let asked = SystemTime::now();
             let (clock, awaits_replica) = holder::clock_and_waits(connection)?;
@@ -235,13 +235,13 @@ impl SharedServer {
 
     fn with_connection<T>(
         &self,
-        ask: impl Fn(&mut Connection, &str) -> Result<T, Fault>,
+        ask: impl Fn(&mut PostgresConnection, &str) -> Result<T, Fault>,
     ) -> Result<T, OpenError> {
         let Self {
             connector, place, ..
         } = self;
         let mut kept = self.looks.lock();
-        if kept.as_ref().is_some_and(Connection::is_closed) {
+        if kept.as_ref().is_some_and(PostgresConnection::is_closed) {
             *kept = None;
         }
         let connection = match &mut *kept {
@@ -271,10 +271,10 @@ impl SharedServer {
     /// A session that has just taken the store.
     pub(super) fn take(
         &self,
-        connector: Arc<Connector>,
+        connector: Arc<PostgresConnector>,
         patience: Duration,
         may_take: impl FnOnce(&Leadership) -> bool,
-    ) -> Result<Option<Session>, OpenError> {
+    ) -> Result<Option<WriterSession>, OpenError> {
         let place = &self.place;
         let failed = |fault| layout::refused(place, fault);
         let mut connection = connector.connect().map_err(failed)?;
@@ -288,6 +288,7 @@ impl SharedServer {
             ))
         });
         let taken = taken.map_err(failed)?;
-        Ok(taken.map(|taken| Session::new(connector, place.clone(), connection, taken, patience)))
+        Ok(taken
+            .map(|taken| WriterSession::new(connector, place.clone(), connection, taken, patience)))
     }
 }

@@ -119,51 +119,54 @@ impl<S> MakeTlsConnect<S> for MakeTls
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    type Stream = Encrypted<S>;
-    type TlsConnect = Connector;
+    type Stream = CiphertextStream<S>;
+    type TlsConnect = TlsHandshake;
     type Error = InvalidDnsNameError;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<Connector, InvalidDnsNameError> {
+    fn make_tls_connect(&mut self, host: &str) -> Result<TlsHandshake, InvalidDnsNameError> {
         // A Unix socket has no name, and no TLS either.
         let host = if host.is_empty() { "localhost" } else { host };
         let name = ServerName::try_from(host)?.to_owned();
         let config = Arc::clone(&self.0);
-        Ok(Connector { config, name })
+        Ok(TlsHandshake { config, name })
     }
 }
 
 /// One handshake to be made.
-pub(super) struct Connector {
+pub(super) struct TlsHandshake {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
-impl<S> TlsConnect<S> for Connector
+impl<S> TlsConnect<S> for TlsHandshake
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    type Stream = Encrypted<S>;
+    type Stream = CiphertextStream<S>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<CiphertextStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
             let connector = tokio_rustls::TlsConnector::from(self.config);
-            connector.connect(self.name, stream).await.map(Encrypted)
+            connector
+                .connect(self.name, stream)
+                .await
+                .map(CiphertextStream)
         })
     }
 }
 
 /// A stream of ciphertext.
-pub(super) struct Encrypted<S>(tokio_rustls::client::TlsStream<S>);
+pub(super) struct CiphertextStream<S>(tokio_rustls::client::TlsStream<S>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for CiphertextStream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for CiphertextStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -173,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for CiphertextStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -2,7 +2,7 @@
 
 use super::snapshot::RedbSnapshot;
 use crate::blobs::SegmentStorage;
-use crate::engine::Snapshots;
+use crate::engine::SnapshotSource;
 use crate::error::StoreError;
 use crate::health::HealthRecord;
 use crate::read::ReadTxn;
@@ -39,7 +39,7 @@ impl DatabaseSlot {
     }
 }
 
-impl Snapshots for DatabaseSlot {
+impl SnapshotSource for DatabaseSlot {
     fn place(&self) -> &str {
         &self.place
     }

@@ -16,11 +16,11 @@ use self::write::RedbChanges;
 use crate::backend::StoreLocation;
 use crate::blobs::{BlobChanges, BlobEnd, BlobWriter, CommitGate, SegmentStorage};
 use crate::catch_panic;
-use crate::engine::{Engine, Snapshots};
+use crate::engine::{Engine, SnapshotSource};
 use crate::error::{OpenError, StoreError};
-use crate::health::{HealthRecord, State};
+use crate::health::{HealthRecord, StoreState};
 use crate::lock::DirectoryLock;
-use crate::options::Options;
+use crate::options::StoreOptions;
 use crate::quarantine::QUARANTINE;
 use crate::row_source::RowSource;
 use crate::write::{BLOB_END, GROUP, GroupChanges, META, WriteTxn, panic_text};
@@ -74,7 +74,7 @@ impl RedbEngine {
         place: StoreLocation,
         segments: Arc<dyn SegmentStorage>,
         lock: Option<DirectoryLock>,
-        options: &Options,
+        options: &StoreOptions,
     ) -> Result<Self, OpenError> {
         let gate = CommitGate::default();
         let db = open(&place, options.cache_bytes, &gate)?;
@@ -111,7 +111,7 @@ impl RedbEngine {
     }
 
     fn is_ready(&self) -> bool {
-        *self.health.state.borrow() == State::Ready
+        *self.health.state.borrow() == StoreState::Ready
     }
 
     /// One try at a transaction. A panic of redb's, as damaged pages can cause, is a failure like
@@ -209,12 +209,12 @@ impl RedbEngine {
     fn halt(&mut self, error: &StoreError) {
         self.next_probe = Instant::now() + self.probe_every;
         self.set_state(&match error {
-            StoreError::Full { .. } => State::Full,
-            other => State::Failing(other.to_string()),
+            StoreError::Full { .. } => StoreState::Full,
+            other => StoreState::Failing(other.to_string()),
         });
     }
 
-    fn set_state(&self, state: &State) {
+    fn set_state(&self, state: &StoreState) {
         self.health.set_state(&self.database.place, state);
     }
 
@@ -269,8 +269,8 @@ impl Engine for RedbEngine {
         &self.health
     }
 
-    fn snapshots(&self) -> Arc<dyn Snapshots> {
-        Arc::clone(&self.database) as Arc<dyn Snapshots>
+    fn snapshots(&self) -> Arc<dyn SnapshotSource> {
+        Arc::clone(&self.database) as Arc<dyn SnapshotSource>
     }
 
     fn group(&mut self, body: &mut dyn FnMut(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
@@ -284,7 +284,7 @@ impl Engine for RedbEngine {
             written = txn.written();
         });
         match outcome {
-            Ok(TxnOutcome::Committed) => self.set_state(&State::Ready),
+            Ok(TxnOutcome::Committed) => self.set_state(&StoreState::Ready),
             Ok(TxnOutcome::Unchanged) => {}
             Err(failure) => return self.recover(failure, written),
         }
@@ -305,7 +305,7 @@ impl Engine for RedbEngine {
 
     /// The folder's lock goes with the engine.
     fn close(&mut self) {
-        self.set_state(&State::Closed);
+        self.set_state(&StoreState::Closed);
         *self.database.open.write() = None;
     }
 

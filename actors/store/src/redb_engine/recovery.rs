@@ -2,7 +2,7 @@
 
 use super::{Failure, PROBE_BYTES, RedbEngine, TxnOutcome};
 use crate::error::StoreError;
-use crate::health::State;
+use crate::health::StoreState;
 use crate::write::{BALLAST, META, WriteTxn};
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ impl RedbEngine {
     /// anew and synchronises it. (Opening does so as well in redb 4.4, but does not promise to.)
     fn confirm(&mut self, error: &StoreError) -> Result<(), StoreError> {
         if self.write_ballast(1).is_ok() {
-            self.set_state(&State::Ready);
+            self.set_state(&StoreState::Ready);
             return Ok(());
         }
         let _ = self.reopen();
@@ -63,7 +63,7 @@ impl RedbEngine {
             .write_ballast(self.probe_bytes)
             .and_then(|_| self.attempt(|txn| drop(txn.scope(remove_ballast))));
         match tried {
-            Ok(_) => self.set_state(&State::Ready),
+            Ok(_) => self.set_state(&StoreState::Ready),
             Err(failure) => {
                 self.halt(&failure.error);
                 // The next probe opens again if this fails.

@@ -3,7 +3,7 @@
 use super::write::{page, raw_table};
 use crate::blobs::{Extent, SegmentStorage};
 use crate::error::StoreError;
-use crate::row_source::{RowSource, Snapshot, TableCount};
+use crate::row_source::{RowSource, StoreSnapshot, TableCount};
 use crate::rows::raw::{KeyRange, RawRow};
 use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableError,
@@ -101,7 +101,7 @@ impl RowSource for RedbSnapshot<'_> {
     }
 }
 
-impl Snapshot for RedbSnapshot<'_> {
+impl StoreSnapshot for RedbSnapshot<'_> {
     fn tables(&mut self) -> Result<Vec<TableCount>, StoreError> {
         let tables = self.txn.list_tables().map_err(|e| self.failed(e))?;
         let names: Vec<String> = tables.map(|table| table.name().to_owned()).collect();

@@ -4,7 +4,7 @@
 use scripted_peers::postgres::{PostgresServer, Stop};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use store::{OpenError, Options, Store};
+use store::{OpenError, Store, StoreOptions};
 
 /// Where the stores of one test are: a folder, or a server.
 pub(crate) struct Lab {
@@ -63,7 +63,7 @@ impl Lab {
     }
 
     /// Opens the lab's store, the same each time.
-    pub(crate) fn open(&self, options: &Options) -> Result<Store, OpenError> {
+    pub(crate) fn open(&self, options: &StoreOptions) -> Result<Store, OpenError> {
         match &self.server {
             Some(_) => Store::open_postgres(&self.url().parse()?, options),
             None => Store::open(&self.folder(), options),
@@ -72,7 +72,7 @@ impl Lab {
 
     /// The lab's store, with the options that most tests want.
     pub(crate) fn store(&self) -> Store {
-        self.open(&Options::new("test")).unwrap()
+        self.open(&StoreOptions::new("test")).unwrap()
     }
 
     /// Restarts the server, if there is one.

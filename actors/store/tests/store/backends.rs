@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use store::local::{Change, LocalError, MAX_KEY_BYTES, MAX_VALUE_BYTES, Pair, Size};
+use store::local::{KeyValue, LocalChange, LocalError, MAX_KEY_BYTES, MAX_VALUE_BYTES, Size};
 use store::{LocalState, LocalStateKind};
 
 macro_rules! over_all_backends {
@@ -46,7 +46,7 @@ fn open(kind: LocalStateKind, folder: &Path) -> Box<dyn LocalState> {
     state
 }
 
-fn pair(key: &[u8], value: &[u8]) -> Pair {
+fn pair(key: &[u8], value: &[u8]) -> KeyValue {
     (key.to_vec(), value.to_vec())
 }
 
@@ -106,7 +106,11 @@ fn names_and_sizes_have_limits(kind: LocalStateKind, folder: &Path) {
 fn scans_are_ordered_and_go_on(kind: LocalStateKind, folder: &Path) {
     let state = open(kind, folder);
     let keys: [&[u8]; 7] = [b"", b"a", b"a\0", b"ab", b"a\xFF", b"a\xFF\xFF", b"b"];
-    let changes: Vec<_> = keys.iter().rev().map(|k| Change::put("s", k, k)).collect();
+    let changes: Vec<_> = keys
+        .iter()
+        .rev()
+        .map(|k| LocalChange::put("s", k, k))
+        .collect();
     state.batch(&changes).unwrap();
     let found = |prefix: &[u8], after: Option<&[u8]>, limit| -> Vec<Vec<u8>> {
         let pairs = state.scan("s", prefix, after, limit).unwrap();
@@ -145,17 +149,17 @@ fn a_batch_is_whole_or_not_at_all(kind: LocalStateKind, folder: &Path) {
     state.batch(&[]).unwrap();
     state.put("a", b"1", b"old").unwrap();
     let bad = [
-        Change::put("a", b"1", b"new"),
-        Change::delete("a", b"1"),
-        Change::put("a", &[0; MAX_KEY_BYTES + 1], b""),
+        LocalChange::put("a", b"1", b"new"),
+        LocalChange::delete("a", b"1"),
+        LocalChange::put("a", &[0; MAX_KEY_BYTES + 1], b""),
     ];
     assert!(state.batch(&bad).is_err());
     assert_eq!(state.scan("a", b"", None, 9).unwrap(), [pair(b"1", b"old")]);
     let good = [
-        Change::delete("a", b"1"),
-        Change::put("b", b"2", b"x"),
-        Change::put("b", b"2", b"y"),
-        Change::delete("b", b"none"),
+        LocalChange::delete("a", b"1"),
+        LocalChange::put("b", b"2", b"x"),
+        LocalChange::put("b", b"2", b"y"),
+        LocalChange::delete("b", b"none"),
     ];
     state.batch(&good).unwrap();
     assert_eq!(state.get("a", b"1").unwrap(), None);
@@ -180,8 +184,8 @@ fn threads_see_whole_batches(kind: LocalStateKind, folder: &Path) {
     let state: Arc<dyn LocalState> = open(kind, folder).into();
     let set = |n: u8| {
         [
-            Change::put("t", b"x", &[n]),
-            Change::put("t", b"y", &[10 - n]),
+            LocalChange::put("t", b"x", &[n]),
+            LocalChange::put("t", b"y", &[10 - n]),
         ]
     };
     state.batch(&set(0)).unwrap();
@@ -225,7 +229,7 @@ fn what_is_durable_is_there_again(kind: LocalStateKind, folder: &Path) {
 
 #[derive(Debug, Clone)]
 enum Op {
-    Batch(Vec<Change>),
+    Batch(Vec<LocalChange>),
     Delete(String, Vec<u8>),
     Scan(String, Vec<u8>, Option<Vec<u8>>, usize),
     Flush,
@@ -246,9 +250,9 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-fn change() -> impl Strategy<Value = Change> {
+fn change() -> impl Strategy<Value = LocalChange> {
     let value = prop::option::weighted(0.7, prop::collection::vec(any::<u8>(), 0..20));
-    (name(), key(), value).prop_map(|(namespace, key, value)| Change {
+    (name(), key(), value).prop_map(|(namespace, key, value)| LocalChange {
         namespace,
         key,
         value,
@@ -267,7 +271,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 type Model = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
-fn apply_to_model(model: &mut Model, change: Change) -> bool {
+fn apply_to_model(model: &mut Model, change: LocalChange) -> bool {
     let at = (change.namespace, change.key);
     match change.value {
         Some(value) => model.insert(at, value).is_some(),
@@ -281,7 +285,7 @@ fn scan_model(
     prefix: &[u8],
     after: Option<&[u8]>,
     limit: usize,
-) -> Vec<Pair> {
+) -> Vec<KeyValue> {
     let inside = |k: &[u8]| k.starts_with(prefix) && after.is_none_or(|a| k > a);
     let hits = model.iter().filter(|((name, k), _)| name == n && inside(k));
     hits.map(|((_, k), v)| (k.clone(), v.clone()))
@@ -324,7 +328,7 @@ fn behaves_like_the_model(kind: LocalStateKind, folder: &Path) {
                     }
                 }
                 Op::Delete(n, k) => {
-                    let expected = apply_to_model(&mut model, Change::delete(&n, &k));
+                    let expected = apply_to_model(&mut model, LocalChange::delete(&n, &k));
                     prop_assert_eq!(state.delete(&n, &k).unwrap(), expected);
                 }
                 Op::Scan(n, p, a, l) => {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};
 use store::{
-    Blob, Extent, Options, ReadRows, SegmentStorage, StorageBackend, Store, StoreError, Table,
+    Blob, Extent, ReadRows, SegmentStorage, StorageBackend, Store, StoreError, StoreOptions, Table,
     WriteTxn,
 };
 
@@ -84,7 +84,7 @@ fn open(image: Image) -> Result<(Store, Recorded), String> {
     let disk = Recorder::over(image.file);
     let live = Arc::new(Mutex::new(image.segments));
     let segments = Recorded { live, disk };
-    let mut options = Options::new("test");
+    let mut options = StoreOptions::new("test");
     options.readers = 1;
     options.cache_bytes = 1024 * 1024;
     options.segment_bytes = SEGMENT_BYTES;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use store::{Options, RawBytes, ReadRows, StorageBackend, Store, StoreError, Table, WriteTxn};
+use store::{RawBytes, ReadRows, StorageBackend, Store, StoreError, StoreOptions, Table, WriteTxn};
 
 const TABLES: [Table<u64, RawBytes>; 2] = [Table::new("even"), Table::new("odd")];
 
@@ -28,7 +28,7 @@ const CHAINS: u64 = 100;
 /// The real store over a recorded disk.
 fn open(disk: &Recorder) -> Result<Store, String> {
     let disk = disk.clone();
-    let mut options = Options::new("test");
+    let mut options = StoreOptions::new("test");
     options.readers = 1;
     options.cache_bytes = 1024 * 1024;
     let factory = Arc::new(move || Ok(Box::new(disk.clone()) as Box<dyn StorageBackend>));

@@ -13,7 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use store::{
-    Blob, Extent, OpenError, Options, PostgresUrl, RawBytes, ReadRows, Store, StoreError, Table,
+    Blob, Extent, OpenError, PostgresUrl, RawBytes, ReadRows, Store, StoreError, StoreOptions,
+    Table,
 };
 
 /// Tables that each request writes to: found in one only would be half a request.
@@ -52,9 +53,9 @@ fn child_that_writes_until_it_is_killed() {
 
 /// Opens the store in a folder or at an address.
 fn open(place: &str, program: &str) -> Result<Store, OpenError> {
-    let options = Options {
+    let options = StoreOptions {
         schema: "kills".to_owned(),
-        ..Options::new(program)
+        ..StoreOptions::new(program)
     };
     match PostgresUrl::is_one(place) {
         true => Store::open_postgres(&place.parse()?, &options),

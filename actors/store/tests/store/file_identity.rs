@@ -11,14 +11,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use store::{
-    Blob, Extent, OpenError, Options, RawBytes, ReadRows, State, Store, StoreError, Table,
+    Blob, Extent, OpenError, RawBytes, ReadRows, Store, StoreError, StoreOptions, StoreState, Table,
 };
 
 const ROWS: Table<u64, RawBytes> = Table::new("rows");
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
 
 fn open(folder: &Path) -> Store {
-    let mut options = Options::new("test");
+    let mut options = StoreOptions::new("test");
     options.probe_every = Duration::from_millis(5);
     Store::open(folder, &options).unwrap()
 }
@@ -70,7 +70,7 @@ fn u2_a_removed_folder_is_noticed_before_anything_is_acknowledged() {
         );
         is_refused(append(&store, id));
     }
-    assert!(matches!(store.health().state, State::Failing(_)));
+    assert!(matches!(store.health().state, StoreState::Failing(_)));
     assert!(
         !folder.join("store.redb").exists(),
         "no empty store in its place"
@@ -88,7 +88,7 @@ fn u2_an_idle_store_that_was_removed_is_not_ready() {
         .enable_time()
         .build()
         .unwrap();
-    let failed = states.wait_for(|state| *state != State::Ready);
+    let failed = states.wait_for(|state| *state != StoreState::Ready);
     let failed = async {
         tokio::time::timeout(Duration::from_secs(60), failed)
             .await
@@ -96,7 +96,7 @@ fn u2_an_idle_store_that_was_removed_is_not_ready() {
     };
     let state = runtime.block_on(failed).unwrap().unwrap();
     assert!(
-        matches!(&state, State::Failing(why) if why.contains("was removed")),
+        matches!(&state, StoreState::Failing(why) if why.contains("was removed")),
         "{state:?}"
     );
 }
@@ -152,7 +152,7 @@ fn u2_removed_blobs_are_noticed_and_a_restart_begins_new_ones() {
         let said = is_refused(append(&store, id));
         assert!(said.contains("pieces"), "{said}");
     }
-    assert!(matches!(store.health().state, State::Failing(_)));
+    assert!(matches!(store.health().state, StoreState::Failing(_)));
     drop(store);
     let store = open(folder.path());
     append(&store, 9).unwrap();
@@ -172,7 +172,7 @@ fn u8_an_empty_store_is_refused_and_a_start_that_was_cut_is_not() {
     write(&store, 1).unwrap();
     drop(store);
     fs::write(&path, "").unwrap();
-    let refused = Store::open(folder.path(), &Options::new("test")).unwrap_err();
+    let refused = Store::open(folder.path(), &StoreOptions::new("test")).unwrap_err();
     assert!(matches!(refused, OpenError::Emptied { .. }), "{refused}");
     let said = refused.to_string();
     assert!(
@@ -185,7 +185,7 @@ fn u8_an_empty_store_is_refused_and_a_start_that_was_cut_is_not() {
 #[test]
 fn opens_a_damaged_store() {
     if let Some(folder) = std::env::var_os("DAMAGED_STORE") {
-        let said = Store::open(Path::new(&folder), &Options::new("test")).unwrap_err();
+        let said = Store::open(Path::new(&folder), &StoreOptions::new("test")).unwrap_err();
         eprintln!("SAID {said}");
     }
 }

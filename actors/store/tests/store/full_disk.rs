@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use store::{Blob, Extent, Options, RawBytes, ReadRows, State, Store, StoreError, Table};
+use store::{Blob, Extent, RawBytes, ReadRows, Store, StoreError, StoreOptions, StoreState, Table};
 
 const ROWS: Table<u64, RawBytes> = Table::new("rows");
 /// The same bytes, appended.
@@ -25,8 +25,8 @@ const ROUNDS_PER_FILE: usize = 10;
 const ROW_BYTES: usize = 100_000;
 const DEADLINE: Duration = Duration::from_secs(60);
 
-fn options() -> Options {
-    let mut options = Options::new("test");
+fn options() -> StoreOptions {
+    let mut options = StoreOptions::new("test");
     options.probe_every = Duration::from_millis(5);
     options.segment_bytes = 500_000;
     options
@@ -126,7 +126,7 @@ fn wait_until_ready(store: &Store) {
 
 async fn wait_for_ready(store: &Store) {
     let mut state = store.watch_state();
-    let ready = state.wait_for(|state| *state == State::Ready);
+    let ready = state.wait_for(|state| *state == StoreState::Ready);
     let ready = tokio::time::timeout(DEADLINE, ready).await.is_ok();
     assert!(ready, "did not recover by itself: {:?}", store.health());
 }

@@ -5,10 +5,10 @@
 )]
 
 use scripted_peers::postgres::PostgresServer;
-use store::{Options, SharedStore};
+use store::{SharedStore, StoreOptions};
 
 fn shared(server: &PostgresServer) -> SharedStore {
-    let options = Options::new("page-test").schema("page_test");
+    let options = StoreOptions::new("page-test").schema("page_test");
     SharedStore::new(&server.url().parse().unwrap(), &options, ("", "")).unwrap()
 }
 

@@ -8,7 +8,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use store::{LocalStateKind, LockError, OpenError, Options, Store};
+use store::{LocalStateKind, LockError, OpenError, Store, StoreOptions};
 
 const CHILD: &str = "ORRERY_STORE_HOLDER";
 
@@ -18,7 +18,7 @@ fn child_that_holds_the_folder() {
     let Ok(folder) = std::env::var(CHILD) else {
         return;
     };
-    let _store = Store::open(Path::new(&folder), &Options::new("workflow-runner")).unwrap();
+    let _store = Store::open(Path::new(&folder), &StoreOptions::new("workflow-runner")).unwrap();
     let mut out = std::io::stdout().lock();
     out.write_all(b"\nholding\n").unwrap();
     out.flush().unwrap();
@@ -48,7 +48,7 @@ fn hold(folder: &Path) -> Child {
 fn o17_a_second_process_is_told_who_holds_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = hold(folder.path());
-    let error = Store::open(folder.path(), &Options::new("platform")).unwrap_err();
+    let error = Store::open(folder.path(), &StoreOptions::new("platform")).unwrap_err();
     let text = error.to_string();
     let OpenError::Lock(LockError::Held { holder, .. }) = error else {
         panic!("{text}");
@@ -73,5 +73,5 @@ fn o17_a_second_process_is_told_who_holds_the_folder() {
     // However the holder ends, the folder is free then, whatever the file says.
     child.kill().unwrap();
     child.wait().unwrap();
-    Store::open(folder.path(), &Options::new("platform")).unwrap();
+    Store::open(folder.path(), &StoreOptions::new("platform")).unwrap();
 }

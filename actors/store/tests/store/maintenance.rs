@@ -8,7 +8,7 @@ use scripted_peers::postgres::PostgresServer;
 use std::path::Path;
 use store::maintenance::{MaintenanceError, backup, check, copy, migrate};
 use store::{
-    Blob, Extent, ExtentTable, OpenError, Options, RawBytes, ReadRows, Store, StoreError,
+    Blob, Extent, ExtentTable, OpenError, RawBytes, ReadRows, Store, StoreError, StoreOptions,
     StorePlace, Table,
 };
 
@@ -16,10 +16,10 @@ const ROWS: Table<(String, u64), RawBytes> = Table::new("rows");
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
 const EXTENT_TABLES: &[ExtentTable] = &[ExtentTable::new(EXTENTS)];
 
-fn options() -> Options {
-    Options {
+fn options() -> StoreOptions {
+    StoreOptions {
         segment_bytes: 200_000,
-        ..Options::new("test").extents(EXTENT_TABLES)
+        ..StoreOptions::new("test").extents(EXTENT_TABLES)
     }
 }
 

@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use scripted_peers::postgres::Stop;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use store::{Blob, Extent, Options, ReadRows, Store, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, ReadRows, Store, StoreError, StoreOptions, Table, WriteTxn};
 
 const ROWS: Table<(u8, u8), String> = Table::new("rows");
 const BLOBS: Table<u8, Extent> = Table::new("blobs");
@@ -160,10 +160,10 @@ fn requests(store: &Store, model: &mut Model, requests: Vec<(Vec<Change>, bool)>
 
 fn i18_the_store_holds_what_the_model_holds(lab: &Lab) {
     let lab = RefCell::new(lab);
-    let options = |case: u32| Options {
+    let options = |case: u32| StoreOptions {
         schema: format!("case_{case}"),
         segment_bytes: 10_000,
-        ..Options::new("model")
+        ..StoreOptions::new("model")
     };
     let case = RefCell::new(0);
     let mut runner = TestRunner::new(Config {

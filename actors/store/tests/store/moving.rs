@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::PostgresServer;
 use store::maintenance::{MaintenanceError, migrate};
-use store::{Options, PostgresUrl, SharedStore, Store, StorePlace};
+use store::{PostgresUrl, SharedStore, Store, StoreOptions, StorePlace};
 
-fn options() -> Options {
-    Options::new("moving-test").schema("moving_test")
+fn options() -> StoreOptions {
+    StoreOptions::new("moving-test").schema("moving_test")
 }
 
 fn wait<T>(work: impl Future<Output = T>) -> T {

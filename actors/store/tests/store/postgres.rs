@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use store::{
-    Migration, OpenError, Options, PostgresUrl, ReadRows, State, Store, StoreError, Table, WriteTxn,
+    Migration, OpenError, PostgresUrl, ReadRows, Store, StoreError, StoreOptions, StoreState,
+    Table, WriteTxn,
 };
 
 const ROWS: Table<u64, u64> = Table::new("rows");
@@ -23,11 +24,11 @@ const CHILD: &str = "ORRERY_STORE_POSTGRES_CHILD";
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A lease that a test can wait for.
-fn options(program: &str) -> Options {
-    Options {
+fn options(program: &str) -> StoreOptions {
+    StoreOptions {
         lease: Duration::from_secs(2),
         patience: Duration::from_secs(30),
-        ..Options::new(program).schema("test")
+        ..StoreOptions::new(program).schema("test")
     }
 }
 
@@ -191,7 +192,10 @@ fn i18_whoever_lost_the_epoch_is_fenced_even_with_its_connection() {
     };
     assert!(by.starts_with("other on "), "{by}");
     assert!(refused.is_temporary(), "somebody else answers in a moment");
-    assert!(matches!(&*state.borrow_and_update(), State::TakenOver(_)));
+    assert!(matches!(
+        &*state.borrow_and_update(),
+        StoreState::TakenOver(_)
+    ));
     // It reads no more either: what it knows beside the store may be wrong by now.
     let read = store.read_blocking(|rows| rows.len(&ROWS));
     assert!(
@@ -203,7 +207,7 @@ fn i18_whoever_lost_the_epoch_is_fenced_even_with_its_connection() {
         "1"
     );
     store.close();
-    assert!(matches!(store.health().state, State::TakenOver(_)));
+    assert!(matches!(store.health().state, StoreState::TakenOver(_)));
 }
 
 #[test]
@@ -337,7 +341,7 @@ fn i18_sessions_ended_within_commits_lose_and_double_nothing() {
 fn i18_a_server_that_is_gone_is_said_and_found_again() {
     let mut server = PostgresServer::start();
     let url: PostgresUrl = server.url().parse().unwrap();
-    let quick = Options {
+    let quick = StoreOptions {
         patience: Duration::from_secs(2),
         ..options("test")
     };
@@ -352,7 +356,7 @@ fn i18_a_server_that_is_gone_is_said_and_found_again() {
         ),
         "{refused}"
     );
-    assert!(matches!(store.health().state, State::Failing(_)));
+    assert!(matches!(store.health().state, StoreState::Failing(_)));
     assert!(store.condition()().is_err(), "it says that it is ready");
     let read = store.read_blocking(|rows| rows.get(&ROWS, &1));
     assert!(matches!(read, Err(StoreError::Storage { .. })), "{read:?}");
@@ -380,7 +384,7 @@ fn i18_a_server_that_lost_what_it_acknowledged_is_not_gone_on_with() {
 
 fn refusal(url: &str) -> String {
     let url: PostgresUrl = url.parse().unwrap();
-    let options = Options {
+    let options = StoreOptions {
         patience: Duration::from_secs(3),
         ..options("test")
     };
@@ -467,8 +471,8 @@ fn i18_what_was_answered_is_durable_whatever_the_servers_defaults_are() {
 fn i18_products_share_a_database_by_schemas() {
     let server = PostgresServer::start();
     let at = |schema: &str| server.url_in(schema).parse::<PostgresUrl>().unwrap();
-    let one = Store::open_postgres(&at("one"), &Options::new("test")).unwrap();
-    let two = Store::open_postgres(&at("two"), &Options::new("test")).unwrap();
+    let one = Store::open_postgres(&at("one"), &StoreOptions::new("test")).unwrap();
+    let two = Store::open_postgres(&at("two"), &StoreOptions::new("test")).unwrap();
     put(&one, 1).unwrap();
     put(&two, 2).unwrap();
     assert_eq!(ids(&one), BTreeSet::from([1]));

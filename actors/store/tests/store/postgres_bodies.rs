@@ -7,13 +7,15 @@
 
 use scripted_peers::postgres::PostgresServer;
 use store::maintenance::{backup, check, copy};
-use store::{Blob, Extent, ExtentTable, Options, ReadRows, Store, StoreError, StorePlace, Table};
+use store::{
+    Blob, Extent, ExtentTable, ReadRows, Store, StoreError, StoreOptions, StorePlace, Table,
+};
 
 const BODIES: Table<u64, Extent> = Table::new("bodies");
 const EXTENTS: &[ExtentTable] = &[ExtentTable::new(BODIES)];
 
-fn options() -> Options {
-    Options::new("bodies").schema("test").extents(EXTENTS)
+fn options() -> StoreOptions {
+    StoreOptions::new("bodies").schema("test").extents(EXTENTS)
 }
 
 fn open(server: &PostgresServer) -> Store {

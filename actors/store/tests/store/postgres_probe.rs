@@ -5,10 +5,10 @@
 )]
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::{Options, Store, probe};
+use store::{Store, StoreOptions, probe};
 
 fn asked(url: &str) -> Result<(), (bool, String)> {
-    let asked = probe(&url.parse().unwrap(), &Options::new("test"));
+    let asked = probe(&url.parse().unwrap(), &StoreOptions::new("test"));
     asked.map_err(|error| (error.is_away(), error.to_string()))
 }
 
@@ -39,7 +39,7 @@ fn i18_a_probe_says_what_a_role_may_not_do_and_makes_nothing() {
     // A schema of its own is enough, for the check and for the start.
     server.sql("CREATE SCHEMA test AUTHORIZATION guest");
     asked(&guest).unwrap();
-    let options = Options::new("test");
+    let options = StoreOptions::new("test");
     Store::open_postgres(&guest.parse().unwrap(), &options)
         .unwrap()
         .close();

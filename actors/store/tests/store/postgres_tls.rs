@@ -10,7 +10,7 @@ use rcgen::{CertifiedKey, KeyPair};
 use scripted_peers::postgres::PostgresServer;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use store::{Options, ReadRows, Store, StoreError, Table};
+use store::{ReadRows, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
@@ -45,7 +45,7 @@ fn i18_tls_is_spoken_and_the_certificate_is_checked() {
         server.network_url(&rest)
     };
     let right = trusting("right", &certificate(&made));
-    let store = Store::open_postgres(&right.parse().unwrap(), &Options::new("test")).unwrap();
+    let store = Store::open_postgres(&right.parse().unwrap(), &StoreOptions::new("test")).unwrap();
     let put = store.write_blocking(|txn| txn.put(&ROWS, &1, &1));
     let _: &Result<(), StoreError> = &put;
     put.unwrap();
@@ -54,7 +54,7 @@ fn i18_tls_is_spoken_and_the_certificate_is_checked() {
     assert_eq!(server.sql(encrypted), "1");
     store.close();
     let refusal = |url: String| {
-        let opened = Store::open_postgres(&url.parse().unwrap(), &Options::new("test"));
+        let opened = Store::open_postgres(&url.parse().unwrap(), &StoreOptions::new("test"));
         opened.unwrap_err().to_string()
     };
     let wrong = refusal(trusting("wrong", &certificate(&other)));
@@ -65,7 +65,7 @@ fn i18_tls_is_spoken_and_the_certificate_is_checked() {
     let none = refusal(trusting("none", "no certificate"));
     assert!(none.contains("holds no certificate"), "{none}");
     let plain = server.network_url("sslmode=disable").parse().unwrap();
-    let store = Store::open_postgres(&plain, &Options::new("test")).unwrap();
+    let store = Store::open_postgres(&plain, &StoreOptions::new("test")).unwrap();
     let rows = store.read_blocking(|rows| rows.len(&ROWS));
     assert_eq!(rows, Ok::<_, StoreError>(1));
 }
@@ -104,7 +104,7 @@ fn i18_a_server_that_wants_a_certificate_of_the_client_gets_it_and_no_password()
     let url = format!(
         "postgresql://{role}@127.0.0.1:{port}/{role}?sslmode=verify-full&sslrootcert={roots}"
     );
-    let open = |url: &str| Store::open_postgres(&url.parse().unwrap(), &Options::new("test"));
+    let open = |url: &str| Store::open_postgres(&url.parse().unwrap(), &StoreOptions::new("test"));
     let named = format!("{url}&sslcert={certificate}&sslkey={key}");
     open(&named).unwrap().close();
     let without = open(&url).unwrap_err().to_string();

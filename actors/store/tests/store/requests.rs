@@ -7,7 +7,7 @@
 use crate::engines::{Lab, over_both_engines, wait};
 use std::sync::mpsc;
 use std::time::Duration;
-use store::{Options, ReadRows, Store, StoreError, Table};
+use store::{ReadRows, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, String> = Table::new("rows");
 const OTHER: Table<u64, u64> = Table::new("other");
@@ -150,7 +150,7 @@ fn calls_are_carried_out_in_order_whenever_they_are_awaited(lab: &Lab) {
 }
 
 fn a_full_queue_is_busy_at_once_and_works_again_later(lab: &Lab) {
-    let mut options = Options::new("test");
+    let mut options = StoreOptions::new("test");
     options.queue = 4;
     let store = lab.open(&options).unwrap();
     let plug = Plug::insert(&store);
@@ -214,7 +214,7 @@ fn the_last_handle_may_go_within_a_request(lab: &Lab) {
     runtime.block_on(async {
         // Answered, or closed before its turn; the point is that nothing waits for itself.
         let _ = answer.await;
-        let closed = state.wait_for(|state| *state == store::State::Closed);
+        let closed = state.wait_for(|state| *state == store::StoreState::Closed);
         drop(tokio::time::timeout(DEADLINE, closed).await.unwrap());
     });
 }
@@ -235,7 +235,7 @@ fn closing_carries_out_what_is_queued_and_refuses_the_rest(lab: &Lab) {
     assert_eq!(closed, Err(StoreError::Closed));
     let closed = store.read_blocking(|rows| rows.len(&ROWS));
     assert_eq!(closed, Err(StoreError::Closed));
-    assert_eq!(store.health().state, store::State::Closed);
+    assert_eq!(store.health().state, store::StoreState::Closed);
     // The folder is free although a handle is left.
     let again = lab.store();
     assert_eq!(all(&again).len(), 50);

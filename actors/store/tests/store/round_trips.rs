@@ -8,15 +8,15 @@
 use std::time::Duration;
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::{Options, ReadRows, Store, StoreError, Table};
+use store::{ReadRows, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 const MANY: u64 = 500;
 
 fn open(server: &PostgresServer) -> Store {
-    let options = Options {
+    let options = StoreOptions {
         patience: Duration::from_secs(60),
-        ..Options::new("round-trips").schema("test")
+        ..StoreOptions::new("round-trips").schema("test")
     };
     Store::open_postgres(&server.url().parse().unwrap(), &options).unwrap()
 }

@@ -8,8 +8,8 @@ use crate::engines::{Lab, over_both_engines};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{
-    Migration, OpenError, Options, ReadRows, RemovedRows, Retention, Row, Store, StoreError, Table,
-    WriteTxn,
+    Migration, OpenError, ReadRows, RemovedRows, Row, Store, StoreError, StoreOptions, Table,
+    TableRetention, WriteTxn,
 };
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ fn agent(name: &str, tries: u32) -> Run {
 }
 
 fn migrations_run_once_in_order_and_whole_or_not_at_all(lab: &Lab) {
-    let open = |steps| lab.open(&Options::new("test").migrations(steps));
+    let open = |steps| lab.open(&StoreOptions::new("test").migrations(steps));
     let store = open(V1).unwrap();
     store
         .write_blocking(|txn| {
@@ -120,7 +120,7 @@ fn migrations_run_once_in_order_and_whole_or_not_at_all(lab: &Lab) {
 #[test]
 fn migrations_out_of_order_are_refused() {
     const ODD: &[Migration] = &[V2[1], V2[0]];
-    let error = Store::in_memory(&Options::new("test").migrations(ODD)).unwrap_err();
+    let error = Store::in_memory(&StoreOptions::new("test").migrations(ODD)).unwrap_err();
     let expected = "migration count tries has version 2, expected 1; keep them in order";
     assert_eq!(error.to_string(), expected);
 }
@@ -208,7 +208,7 @@ fn retention_bounds_by_count_and_by_age_a_bit_at_a_time(lab: &Lab) {
     let store = lab.store();
     let pass = |max_rows, age_ms: Option<u64>, now: u64, limit| {
         let max_age = age_ms.map(Duration::from_millis);
-        let keep = Retention { max_rows, max_age };
+        let keep = TableRetention { max_rows, max_age };
         let pass = store
             .write_blocking(move |txn| txn.retain(&EVENTS, keep, now, limit, |(time, _), _| *time));
         pass.unwrap_or_else(|e: StoreError| panic!("{e}"))

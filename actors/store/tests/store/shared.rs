@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy, migrate};
-use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
+use store::{ReadRows, SharedStore, Store, StoreError, StoreOptions, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
-fn options() -> Options {
-    Options::new("shared-test").schema("shared_test")
+fn options() -> StoreOptions {
+    StoreOptions::new("shared-test").schema("shared_test")
 }
 
 fn shared(server: &PostgresServer, name: &str) -> SharedStore {

@@ -8,16 +8,16 @@
 use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::{Options, ReadRows, Store, StoreError, Table};
+use store::{ReadRows, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 /// How long one reader waits.
 const READ_TIMEOUT: Duration = Duration::from_secs(6);
 
-fn options() -> Options {
-    Options {
+fn options() -> StoreOptions {
+    StoreOptions {
         patience: READ_TIMEOUT,
-        ..Options::new("silent-test").schema("silent_test")
+        ..StoreOptions::new("silent-test").schema("silent_test")
     }
 }
 

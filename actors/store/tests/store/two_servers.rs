@@ -8,12 +8,12 @@
 use std::time::Duration;
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::{ComparedSettings, Options, SharedStore, Table};
+use store::{SettingDigests, SharedStore, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
-fn options() -> Options {
-    Options::new("shared-test").schema("shared_test")
+fn options() -> StoreOptions {
+    StoreOptions::new("shared-test").schema("shared_test")
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
 fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     let server = PostgresServer::on_network(&[]);
     let shared = |name: &str, secret: &str, hosts: &str| {
-        let compared = ComparedSettings::default();
+        let compared = SettingDigests::default();
         let compared = compared.with("secret", secret).with("hosts", hosts);
         let options = options().compared(compared);
         let url = PostgresServer::url_by(server.port()).parse().unwrap();
@@ -99,7 +99,7 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     assert_eq!(differing(&standby), [""; 0]);
     let told = standby.settings_changes();
     leader.compare(
-        ComparedSettings::default()
+        SettingDigests::default()
             .with("secret", "new")
             .with("hosts", "one"),
     );
@@ -107,7 +107,7 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     until("it is told", || told.has_changed().unwrap());
     until("it differs", || differing(&standby) == ["secret"]);
     standby.compare(
-        ComparedSettings::default()
+        SettingDigests::default()
             .with("secret", "new")
             .with("hosts", "one"),
     );
@@ -148,7 +148,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 fn i18_nothing_is_acknowledged_before_a_replica_has_it_whoever_ends_the_waiting() {
     let server = PostgresServer::on_network(&[]);
     let url = PostgresServer::url_by(server.port()).parse().unwrap();
-    let options = Options {
+    let options = StoreOptions {
         patience: Duration::from_secs(60),
         ..options()
     };

@@ -6,20 +6,20 @@
 
 use scripted_peers::postgres::PostgresServer;
 use store::maintenance::{check, copy};
-use store::{Options, PostgresUrl, ReadRows, SharedStore, Store, StorePlace, Table, TakenIn};
+use store::{PostgresUrl, ReadRows, SharedStore, Store, StoreOptions, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 /// What version 5 made of an empty schema.
 const LAYOUT_5: &str = include_str!("../layouts/5.sql");
 
-fn options() -> Options {
-    Options::new("upgrade-test").schema("upgraded")
+fn options() -> StoreOptions {
+    StoreOptions::new("upgrade-test").schema("upgraded")
 }
 
 /// Tables of version 5 with a store of the program's in them.
 fn of_version_5(server: &PostgresServer) -> PostgresUrl {
     let url: PostgresUrl = server.url().parse().unwrap();
-    let made = Store::open_postgres(&url, &Options::new("x").schema("fresh")).unwrap();
+    let made = Store::open_postgres(&url, &StoreOptions::new("x").schema("fresh")).unwrap();
     made.write_blocking(|rows| rows.put(&ROWS, &1, &1)).unwrap();
     made.close();
     server.sql(&format!(

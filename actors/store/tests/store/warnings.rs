@@ -5,12 +5,12 @@
 )]
 
 use scripted_peers::postgres::PostgresServer;
-use store::{Options, ReadRows, SharedStore, Store, StoreError, Table};
+use store::{ReadRows, SharedStore, Store, StoreError, StoreOptions, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
-fn options() -> Options {
-    Options::new("warned-test").schema("warned_test")
+fn options() -> StoreOptions {
+    StoreOptions::new("warned-test").schema("warned_test")
 }
 
 fn put(store: &Store, id: u64) -> Result<(), StoreError> {

@@ -196,5 +196,5 @@ pub(crate) async fn in_state(root: &RootHandle, path: &[&str], state: ActorState
 /// Stops the tree and expects that it stops as it should.
 pub(crate) async fn stop(root: Root) {
     root.handle().stop();
-    assert_eq!(root.verdict().await, supervision::Verdict::Stopped);
+    assert_eq!(root.verdict().await, supervision::TreeExit::Stopped);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use supervision::{
-    AskError, ChildError, ChildRef, Restart, Root, StartChildError, StartRefused, Supervisor,
+    AskError, ChildError, ChildRef, Restart, Root, StartChildError, StartRefusal, Supervisor,
     SupervisorSpec,
 };
 
@@ -28,13 +28,13 @@ fn children_at_run_time_are_bounded_and_leave_when_they_end() {
         let one = jobs.start_child(job("one")).await.unwrap();
         assert_eq!(one.ask(Increment).await, Ok(1));
         let duplicate = jobs.start_child(job("one")).await.unwrap_err();
-        let refused = StartRefused::Duplicate { id: "one".into() };
+        let refused = StartRefusal::Duplicate { id: "one".into() };
         assert_eq!(duplicate, StartChildError::Refused(refused));
         jobs.start_child(job("two")).await.unwrap();
         let full = jobs.start_child(job("three")).await.unwrap_err();
         assert_eq!(
             full,
-            StartChildError::Refused(StartRefused::Full { limit: 2 })
+            StartChildError::Refused(StartRefusal::Full { limit: 2 })
         );
 
         one.tell(Panic("planned")).unwrap();

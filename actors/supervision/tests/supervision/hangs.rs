@@ -2,7 +2,7 @@
 
 use std::{sync::mpsc, time::Duration};
 
-use supervision::{Exit, Placement, Root};
+use supervision::{Exit, Root, ThreadPlacement};
 
 use crate::common::{
     BRISK, BeStubborn, Block, Increment, Journal, Note, Panic, WaitForEver, WhichThread, puppet,
@@ -37,7 +37,7 @@ fn a_blocked_thread_is_left_behind_and_the_next_life_gets_another() {
         let journal = Journal::default();
         let spec = puppet("worker", &journal)
             .pings(BRISK)
-            .placement(Placement::Own);
+            .placement(ThreadPlacement::Own);
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));
         worker.ready().await;
@@ -89,7 +89,7 @@ fn a_busy_actor_with_a_long_queue_does_not_hang() {
 #[test]
 fn a_panic_leaves_the_thread_of_its_own_in_use() {
     run(async {
-        let spec = puppet("worker", &Journal::default()).placement(Placement::Own);
+        let spec = puppet("worker", &Journal::default()).placement(ThreadPlacement::Own);
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));
         worker.ready().await;

@@ -7,7 +7,7 @@ use std::{
 
 use actix::prelude::Arbiter;
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use supervision::{AskError, Placement, RestartPolicy, Root, TellError};
+use supervision::{AskError, RestartPolicy, Root, TellError, ThreadPlacement};
 use tokio::sync::{Notify, oneshot};
 
 use crate::common::{
@@ -193,7 +193,7 @@ fn what_waits_when_a_life_ends_is_answered_though_no_life_follows() {
 fn a_question_that_timed_out_before_its_turn_is_never_handled() {
     run(async {
         let journal = Journal::default();
-        let spec = puppet("worker", &journal).placement(Placement::Own);
+        let spec = puppet("worker", &journal).placement(ThreadPlacement::Own);
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));
         worker.ready().await;
@@ -254,7 +254,7 @@ fn under_contention_and_crashes_no_permit_is_lost() {
     run(async {
         let spec = puppet("worker", &Journal::default())
             .capacity(8)
-            .placement(Placement::Own)
+            .placement(ThreadPlacement::Own)
             .policy(RestartPolicy {
                 intensity: u32::MAX,
                 ..AT_ONCE

@@ -8,8 +8,8 @@ use std::{
 };
 
 use supervision::{
-    ActorState, ChildKind, ChildRef, Exit, PastLimit, Placement, Restart, RestartPolicy, Root,
-    Strategy, SupervisorSpec, Verdict,
+    ActorState, ChildKind, ChildRef, Exit, PastLimit, Restart, RestartPolicy, RestartStrategy,
+    Root, SupervisorSpec, ThreadPlacement, TreeExit,
 };
 
 use crate::common::{
@@ -94,7 +94,7 @@ fn a_part_of_a_tree_stops_alone_and_its_supervisors_in_reverse() {
         );
         journal.take();
         ended.handle().stop();
-        assert_eq!(ended.verdict().await, Verdict::Stopped);
+        assert_eq!(ended.verdict().await, TreeExit::Stopped);
         assert_eq!(journal.take(), ["c stopped", "b stopped"]);
         a.ask(Increment).await.expect("the rest goes on");
         let handle = tree.handle();
@@ -102,7 +102,7 @@ fn a_part_of_a_tree_stops_alone_and_its_supervisors_in_reverse() {
         stop(tree).await;
         assert_eq!(
             kept.verdict().await,
-            Verdict::Stopped,
+            TreeExit::Stopped,
             "it ended with the tree"
         );
         assert!(
@@ -149,7 +149,7 @@ fn one_for_one_restarts_only_the_child_that_failed() {
 fn rest_for_one_restarts_those_that_depend_on_the_child_as_well() {
     run(async {
         let journal = Journal::default();
-        let (spec, children) = three(root().strategy(Strategy::RestForOne), &journal);
+        let (spec, children) = three(root().strategy(RestartStrategy::RestForOne), &journal);
         let tree = Root::start(spec);
         all_ready(&children).await;
         journal.take();
@@ -196,7 +196,7 @@ fn a_parked_child_holds_those_down_that_depend_on_it_until_it_is_resumed() {
             intensity: 0,
             ..AT_ONCE
         };
-        let spec = root().strategy(Strategy::RestForOne).policy(never);
+        let spec = root().strategy(RestartStrategy::RestForOne).policy(never);
         let (spec, children) = three(spec, &journal);
         let tree = Root::start(spec);
         all_ready(&children).await;
@@ -256,7 +256,7 @@ fn past_the_limit_of_the_root_the_verdict_is_a_failure() {
         let verdict = tree.verdict().await;
         assert!(verdict.is_failure());
         let reason = "a failed 2 times, last: failed: second";
-        assert_eq!(verdict, Verdict::Failed(Exit::Failed(reason.into())));
+        assert_eq!(verdict, TreeExit::Failed(Exit::Failed(reason.into())));
         let entries = journal.entries();
         assert_eq!(
             &entries[entries.len() - 2..],
@@ -275,7 +275,10 @@ fn two_children_of_one_name_are_a_failed_start() {
             .child(puppet("a", &journal));
         let verdict = Root::start(spec).verdict().await;
         let reason = "two children are named a";
-        assert_eq!(verdict, Verdict::Failed(Exit::FailedToStart(reason.into())));
+        assert_eq!(
+            verdict,
+            TreeExit::Failed(Exit::FailedToStart(reason.into()))
+        );
     });
 }
 
@@ -305,7 +308,10 @@ fn the_tree_is_shown_while_a_supervisor_hangs_and_it_is_replaced() {
         let child = puppet("child", &journal).pings(None);
         let worker = child.reference();
         let inner = SupervisorSpec::new("inner").child(child).into_child();
-        let inner = inner.placement(Placement::Own).pings(BRISK).policy(AT_ONCE);
+        let inner = inner
+            .placement(ThreadPlacement::Own)
+            .pings(BRISK)
+            .policy(AT_ONCE);
         let tree = Root::start(root().child(inner));
         worker.ready().await;
         let (release, held) = mpsc::channel();

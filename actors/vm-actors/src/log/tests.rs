@@ -40,7 +40,7 @@ async fn r10_without_readers_the_newest_is_kept_and_the_loss_is_told() {
     let log = OutputLog::new(0, LONG);
     let piece = vec![b'x'; 50_000];
     for _ in 0..1000 {
-        assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Continue);
+        assert_eq!(log.push(OutputStream::Stdout, &piece), OutputFlow::Continue);
         assert!(log.sizes().0 <= LEAST_LOG);
     }
     log.finish(EXITED);
@@ -102,7 +102,7 @@ async fn r10_a_reader_that_takes_slows_the_command_and_loses_nothing() {
         let mut held = 0_u32;
         for number in 0..1000_u32 {
             let piece = [(number % 251) as u8; 10_000];
-            if writer.push(OutputStream::Stdout, &piece) == Flow::Hold {
+            if writer.push(OutputStream::Stdout, &piece) == OutputFlow::Hold {
                 held += 1;
                 writer.room().await;
             }
@@ -122,9 +122,9 @@ async fn a_reader_that_takes_nothing_stops_nobody_for_ever() {
     let log = OutputLog::new(0, Duration::from_millis(20));
     let mut sleeper = log.follow();
     let piece = vec![0; LEAST_LOG];
-    assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Hold);
+    assert_eq!(log.push(OutputStream::Stdout, &piece), OutputFlow::Hold);
     log.room().await;
-    assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Continue);
+    assert_eq!(log.push(OutputStream::Stdout, &piece), OutputFlow::Continue);
     log.finish(EXITED);
     let (output, lost, end) = all(&mut sleeper).await;
     assert_eq!(
@@ -140,7 +140,7 @@ async fn the_end_of_a_command_and_of_a_reader_free_who_waits_for_room() {
         let reader = log.follow();
         assert_eq!(
             log.push(OutputStream::Stdout, &vec![0; LEAST_LOG]),
-            Flow::Hold
+            OutputFlow::Hold
         );
         let waiting = {
             let log = Arc::clone(&log);

@@ -22,12 +22,12 @@ use store::{Store, StoreError};
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
-use vm_core::admission::{self, Decision, RequestedResources};
+use vm_core::admission::{self, AdmissionDecision, RequestedResources};
 use vm_core::{ImageRef, VmSpec};
 use vm_engine::image::Image;
 
 use crate::clock::Clock;
-use crate::counters::Counters;
+use crate::counters::VmCounters;
 use crate::images::{ImageFailure, Images};
 use crate::keys::{self, Claim, IdempotencyKey};
 use crate::messages::{CreateFailure, CreateVm, ReleaseStuck, ReleaseVm, ReleasedVms, VmFreed};
@@ -35,7 +35,7 @@ use crate::network;
 use crate::pool_manager::PoolManager;
 use crate::provisioning::Provisioner;
 use crate::registry::VmRegistry;
-use crate::request_queue::{PendingRequest, Reply, RequestQueue};
+use crate::request_queue::{PendingRequest, RequestQueue, VmRequestReply};
 use crate::settings::VmSettings;
 use crate::warm_pool::WarmPool;
 
@@ -59,7 +59,7 @@ pub struct VmScheduler {
     /// Requests that wait for capacity.
     queue: RequestQueue,
     /// Who else waits for the request of a key that is not answered yet.
-    pending: HashMap<(String, String), Vec<oneshot::Sender<Reply>>>,
+    pending: HashMap<(String, String), Vec<oneshot::Sender<VmRequestReply>>>,
 }
 
 /// What it needs of the manager.
@@ -70,7 +70,7 @@ pub(crate) struct SchedulerResources {
     pub(crate) store: Store,
     pub(crate) registry: Arc<VmRegistry>,
     pub(crate) warm_pool: Arc<WarmPool>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<VmCounters>,
     pub(crate) clock: Clock,
     pub(crate) settings: Arc<VmSettings>,
 }
@@ -104,7 +104,7 @@ impl VmScheduler {
             .map_err(CreateFailure::Network)?;
         let need = self.need(spec);
         match admission::decide(need, admission::InUse::default(), 0, self.capacity()) {
-            Decision::Never => Err(CreateFailure::Never {
+            AdmissionDecision::Never => Err(CreateFailure::Never {
                 mem_mib: need.mem_mib,
                 vcpus: need.vcpus,
             }),
@@ -200,16 +200,16 @@ impl VmScheduler {
         let need = self.need(&request.spec);
         let in_use = self.in_use();
         match admission::decide(need, in_use, self.queue.len(), self.capacity()) {
-            Decision::Admit => self.launch(request, ctx),
-            Decision::Wait => {
+            AdmissionDecision::Admit => self.launch(request, ctx),
+            AdmissionDecision::Wait => {
                 self.queue.push(need, request);
                 self.reclaim_for_queue();
             }
-            Decision::Full { retry_after } => {
+            AdmissionDecision::Full { retry_after } => {
                 self.reclaim(need);
                 self.no_room(request, retry_after, ctx);
             }
-            Decision::Never => {
+            AdmissionDecision::Never => {
                 let (mem_mib, vcpus) = (need.mem_mib, need.vcpus);
                 self.finish(request, Err(CreateFailure::Never { mem_mib, vcpus }), ctx);
             }
@@ -245,7 +245,7 @@ impl VmScheduler {
 
     /// Answers a request and all that joined it. The key of one that failed is forgotten, so that
     /// it can be sent again.
-    fn finish(&mut self, request: PendingRequest, answer: Reply, ctx: &mut Context<Self>) {
+    fn finish(&mut self, request: PendingRequest, answer: VmRequestReply, ctx: &mut Context<Self>) {
         let others = request
             .row_key()
             .and_then(|key| self.pending.remove(&key))
@@ -345,7 +345,7 @@ impl Actor for VmScheduler {
 }
 
 impl Handler<CreateVm> for VmScheduler {
-    type Result = ResponseFuture<Reply>;
+    type Result = ResponseFuture<VmRequestReply>;
 
     fn handle(&mut self, message: CreateVm, ctx: &mut Context<Self>) -> Self::Result {
         let CreateVm { spec, subject, key } = message;

@@ -9,10 +9,10 @@ use actix::{
 use actix_rt::task::spawn_blocking;
 use tokio::sync::Notify;
 use vm_core::{ExecEnd, ExecId, ExecSpec, ExecState, FailureReason, OutputStream};
-use vm_engine::{ExecSink, ExecTicket, Flow, Machine, MachineError};
+use vm_engine::{ExecSink, ExecTicket, Machine, MachineError, OutputFlow};
 
 use super::{Phase, Vm};
-use crate::counters::Counters;
+use crate::counters::VmCounters;
 use crate::entry::ExecRecord;
 use crate::log::OutputLog;
 use crate::messages::{KillExec, StartExec, VmFailure};
@@ -29,17 +29,17 @@ struct ExecEnded(Arc<ExecRecord>);
 /// Takes a command's output on a thread of the machine.
 struct OutputSink {
     record: Arc<ExecRecord>,
-    counters: Arc<Counters>,
+    counters: Arc<VmCounters>,
     vm: Addr<Vm>,
     /// Output is held.
     held: Arc<Notify>,
 }
 
 impl ExecSink for OutputSink {
-    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> OutputFlow {
         self.counters.output(bytes.len());
         let flow = self.record.log.push(stream, bytes);
-        if flow == Flow::Hold {
+        if flow == OutputFlow::Hold {
             self.held.notify_one();
         }
         flow

@@ -30,7 +30,7 @@ use vm_core::{FailureReason, LeaseError, UnixMs, VmEvent, VmId, VmState};
 use vm_engine::{DriverError, Machine, MachineEvent};
 
 use crate::clock::Clock;
-use crate::counters::Counters;
+use crate::counters::VmCounters;
 use crate::entry::{StartFailure, VmEntry};
 use crate::keys::{self, IdempotencyKey};
 use crate::messages::{ExtendLease, ReleaseVm};
@@ -98,7 +98,7 @@ pub(crate) trait VmObserver: Send + Sync {
 pub(crate) struct VmResources {
     pub(crate) provisioner: Provisioner,
     pub(crate) store: Store,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<VmCounters>,
     pub(crate) clock: Clock,
     pub(crate) settings: Arc<VmSettings>,
     pub(crate) observer: Arc<dyn VmObserver>,

@@ -25,16 +25,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 use vm_actors::images::{HostState, HostView, ImageFailure, Images};
-use vm_core::guest::{Failure, FailureKind, TarSummary};
+use vm_core::guest::{FailureKind, GuestFailure, TarSummary};
 use vm_core::{
-    DriverName, ExecEnd, ExecSpec, FailureReason, ImageRef, Isolation, OutputStream, Program,
+    DriverName, ExecEnd, ExecProgram, ExecSpec, FailureReason, ImageRef, Isolation, OutputStream,
     TemplateKey, UnixMs, VmId,
 };
 use vm_engine::image::{DiskFormat, Image};
 use vm_engine::network::Uplink;
 use vm_engine::{
-    CloneRequest, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
-    MachineEvent, OnMachineEvent, ProcessRecord, StartRequest, Template,
+    CloneRequest, Driver, DriverError, ExecSink, ExecTicket, Identity, Machine, MachineError,
+    MachineEvent, OnMachineEvent, OutputFlow, ProcessRecord, StartRequest, Template,
 };
 
 /// Longest that anything here waits before a test fails.
@@ -210,7 +210,7 @@ impl Scripted {
         while left > 0 {
             let count = left.min(piece.len());
             left -= count;
-            if sink.output(OutputStream::Stdout, &piece[..count]) == Flow::Hold {
+            if sink.output(OutputStream::Stdout, &piece[..count]) == OutputFlow::Hold {
                 let mut execs = self.execs.lock();
                 if let Some(running) = execs.get_mut(&ticket) {
                     running.held = true;
@@ -310,8 +310,10 @@ impl Machine for Scripted {
         }
         let ticket = ExecTicket(self.next.fetch_add(1, Ordering::SeqCst));
         let words = match spec.program {
-            Program::Argv(words) => words,
-            Program::Script { text, .. } => text.split_whitespace().map(str::to_owned).collect(),
+            ExecProgram::Argv(words) => words,
+            ExecProgram::Script { text, .. } => {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
         };
         let rest = words.get(1).cloned().unwrap_or_default();
         match words[0].as_str() {
@@ -380,7 +382,7 @@ impl Machine for Scripted {
     ) -> Result<TarSummary, MachineError> {
         if path.contains("..") {
             let what = format!("{path} leaves its folder");
-            return Err(Failure {
+            return Err(GuestFailure {
                 kind: FailureKind::Forbidden,
                 what,
             }
@@ -406,7 +408,7 @@ impl Machine for Scripted {
         let bytes = files.get(path).cloned();
         drop(files);
         let what = || format!("{path} does not exist");
-        let bytes = bytes.ok_or_else(|| Failure {
+        let bytes = bytes.ok_or_else(|| GuestFailure {
             kind: FailureKind::NotFound,
             what: what(),
         })?;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix::System;
-use store::{Options, Store};
-use supervision::{AskError, ChildRef, Root, SupervisorSpec, Verdict};
+use store::{Store, StoreOptions};
+use supervision::{AskError, ChildRef, Root, SupervisorSpec, TreeExit};
 use tokio::time::timeout;
 use vm_actors::keys::IdempotencyKey;
 use vm_actors::log::LogChunk;
@@ -61,7 +61,7 @@ pub(crate) fn brisk() -> VmSettings {
 
 impl Running {
     pub(crate) async fn start(lab: &Arc<Lab>, settings: VmSettings) -> Self {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         Self::start_with(lab, settings, store, Clock::start()).await
     }
 
@@ -71,7 +71,7 @@ impl Running {
         settings: VmSettings,
         clock: &ManualClock,
     ) -> Self {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
         Self::start_with(lab, settings, store, clock.clock()).await
     }
 
@@ -134,7 +134,7 @@ impl Running {
     /// Stops all of it; nothing may be left.
     pub(crate) async fn stop(self) {
         self.root.handle().stop();
-        assert_eq!(self.root.verdict().await, Verdict::Stopped);
+        assert_eq!(self.root.verdict().await, TreeExit::Stopped);
         assert_eq!(self.lab.alive(), [], "machines outlived their manager");
         assert_eq!(self.view.vms().len(), 0);
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use vm_actors::VmSettings;
 use vm_actors::messages::CreateFailure;
 use vm_actors::network::NetworkUnmet;
-use vm_core::Source;
-use vm_core::network::{AllowList, Target};
+use vm_core::VmSource;
+use vm_core::network::{AllowList, NetworkTarget};
 
 use crate::common::{Running, brisk, request, run};
 use crate::scripted::Lab;
@@ -64,7 +64,7 @@ fn a_vm_gets_the_network_of_its_request_and_others_none() {
         }
         let asked = request(r#"{"network":"user","allow":["deb.dists.test"]}"#);
         let created = running.create(asked).await.unwrap();
-        assert_eq!(created.source, Source::Pool, "a clone is as good as any");
+        assert_eq!(created.source, VmSource::Pool, "a clone is as good as any");
         let view = running.entry(&created.id).view();
         assert_eq!(
             serde_json::to_value(view).unwrap()["allow"],
@@ -73,7 +73,7 @@ fn a_vm_gets_the_network_of_its_request_and_others_none() {
         let names = |id, text| {
             let machine = lab.machine(id);
             let network = machine.network.lock();
-            let target = Target::parse(text, None).unwrap();
+            let target = NetworkTarget::parse(text, None).unwrap();
             network.as_ref().map(|uplink| uplink.reach.names(&target))
         };
         assert_eq!(names(&created.id, "deb.dists.test:80"), Some(true));

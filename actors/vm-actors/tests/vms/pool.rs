@@ -6,7 +6,7 @@ use std::time::Duration;
 use vm_actors::VmSettings;
 use vm_actors::messages::CreateFailure;
 use vm_core::pool::Policy;
-use vm_core::{Source, TemplateKey};
+use vm_core::{TemplateKey, VmSource};
 
 use crate::common::{Running, brisk, request, run};
 use crate::scripted::Lab;
@@ -50,13 +50,13 @@ fn a_waiting_clone_is_given_out_and_replaced() {
         assert_eq!(pool(&running), (2, 2, 0));
         let waiting = lab.alive();
         let created = running.create(request("{}")).await.unwrap();
-        assert_eq!(created.source, Source::Pool);
+        assert_eq!(created.source, VmSource::Pool);
         assert!(waiting.contains(&created.id));
         filled(&running, 2).await;
         assert_eq!(pool(&running), (2, 2, 1));
         // Of another size there is nothing.
         let other = running.create(request(r#"{"mem_mib":512}"#)).await.unwrap();
-        assert_eq!(other.source, Source::Cold);
+        assert_eq!(other.source, VmSource::Cold);
         running.stop().await;
     });
 }
@@ -69,7 +69,7 @@ fn a_key_that_is_asked_for_gets_a_template_and_then_clones_on_demand() {
         let running = Running::start(&lab, brisk()).await;
         assert_eq!(
             running.create(request("{}")).await.unwrap().source,
-            Source::Cold
+            VmSource::Cold
         );
         loop {
             let created = running.create(request("{}")).await.unwrap();
@@ -79,7 +79,7 @@ fn a_key_that_is_asked_for_gets_a_template_and_then_clones_on_demand() {
                     .ask(vm_actors::messages::ReleaseVm { reason: None })
                     .await,
             );
-            if created.source == Source::Clone {
+            if created.source == VmSource::Clone {
                 break;
             }
         }
@@ -96,7 +96,7 @@ fn a_clone_that_does_not_wake_is_replaced_by_a_boot() {
         let running = Running::start(&lab, warm(1)).await;
         filled(&running, 1).await;
         let created = running.create(request("{}")).await;
-        assert_eq!(created.unwrap().source, Source::Cold);
+        assert_eq!(created.unwrap().source, VmSource::Cold);
         running.stop().await;
     });
 }
@@ -157,13 +157,13 @@ fn t8_a_shortage_costs_no_template_and_clones_are_made_when_it_is_over() {
                 Err(CreateFailure::Shortage { detail, .. }) => break detail,
                 Err(other) => panic!("{other}"),
                 // There was no template yet: it was booted.
-                Ok(created) => assert_eq!(created.source, Source::Cold),
+                Ok(created) => assert_eq!(created.source, VmSource::Cold),
             }
         };
         assert!(refused.contains("Too many open files"), "{refused}");
         lab.clones_lack.store(false, Ordering::SeqCst);
         let created = running.create(request("{}")).await.unwrap();
-        assert_eq!(created.source, Source::Clone);
+        assert_eq!(created.source, VmSource::Clone);
         assert_eq!(lab.templates_made.load(Ordering::SeqCst), 1);
         running.stop().await;
     });
@@ -179,7 +179,7 @@ fn i18_a_name_that_has_moved_gives_nothing_of_its_former_image() {
         let former = lab.alive();
         *lab.digest.lock() = "1".to_owned();
         let created = running.create(request("{}")).await.unwrap();
-        assert_eq!(created.source, Source::Cold);
+        assert_eq!(created.source, VmSource::Cold);
         // Its clones come from a template of the new image, the former ones are ended.
         while lab.alive().iter().any(|id| former.contains(id)) {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -187,7 +187,7 @@ fn i18_a_name_that_has_moved_gives_nothing_of_its_former_image() {
         filled(&running, 2).await;
         assert_eq!(lab.templates_made.load(Ordering::SeqCst), 2);
         let created = running.create(request("{}")).await.unwrap();
-        assert_eq!(created.source, Source::Pool);
+        assert_eq!(created.source, VmSource::Pool);
         running.stop().await;
     });
 }

@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::select;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use vm_actors::images::ImageFailure;
 use vm_actors::messages::{CreateFailure, ReleaseVm};
 use vm_actors::{Clock, VmSettings};
 use vm_core::admission::Capacity;
-use vm_core::{FailureReason, Isolation, Source, VmState};
+use vm_core::{FailureReason, Isolation, VmSource, VmState};
 
 use crate::common::{Running, brisk, gone, keyed, request, run};
 use crate::scripted::{Lab, Next};
@@ -34,7 +34,7 @@ fn a_vm_is_given_out_ready_and_released() {
         let created = running.create(request("{}")).await.unwrap();
         assert_eq!(
             (created.state, created.source),
-            (VmState::Ready, Source::Cold)
+            (VmState::Ready, VmSource::Cold)
         );
         assert_eq!(created.isolation, Isolation::EmulatedVm);
         assert_eq!(running.lab.alive(), std::slice::from_ref(&created.id));
@@ -283,7 +283,7 @@ fn a_request_that_came_to_nothing_can_be_sent_again_with_its_key() {
 #[test]
 fn keys_outlive_the_manager_but_not_the_vms_it_took_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Store::open(folder.path(), &Options::new("test")).unwrap();
+    let open = || Store::open(folder.path(), &StoreOptions::new("test")).unwrap();
     let store = open();
     let unfinished = run(async {
         let running =

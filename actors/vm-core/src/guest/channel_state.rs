@@ -6,7 +6,7 @@ use crate::OutputStream;
 
 /// What a channel is used for, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum ChannelUse {
     /// A ping, with its number.
     Ping(u64),
     /// A question for the clocks.
@@ -39,16 +39,16 @@ pub enum Use {
 
 /// What a message does to its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ChannelTransition {
     /// The channel goes on, as this.
-    On(Use),
+    On(ChannelUse),
     /// Nothing more may come of it.
     End,
 }
 
 /// A message that is not in turn. The connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Breach {
+pub enum ProtocolViolation {
     /// The channel is used for something else, or has not come that far.
     #[error("its agent sent `{0}` out of turn")]
     OutOfTurn(&'static str),
@@ -75,33 +75,33 @@ pub enum Breach {
     Unread(usize),
 }
 
-impl Use {
+impl ChannelUse {
     /// What `message` does to a channel of this use.
     ///
     /// # Errors
-    /// [`Breach`] when it is not in turn.
-    pub fn take(self, message: &ToHost<'_>) -> Result<Turn, Breach> {
+    /// [`ProtocolViolation`] when it is not in turn.
+    pub fn take(self, message: &ToHost<'_>) -> Result<ChannelTransition, ProtocolViolation> {
         let name = message.name();
         if matches!(message, ToHost::Output(_, bytes) | ToHost::Data(bytes) if bytes.is_empty()) {
-            return Err(Breach::Empty(name));
+            return Err(ProtocolViolation::Empty(name));
         }
         match (self, message) {
-            (Self::Ping(asked), ToHost::Pong(said)) if asked == *said => Ok(Turn::End),
-            (Self::Ping(_), ToHost::Pong(_)) => Err(Breach::Nonce),
+            (Self::Ping(asked), ToHost::Pong(said)) if asked == *said => Ok(ChannelTransition::End),
+            (Self::Ping(_), ToHost::Pong(_)) => Err(ProtocolViolation::Nonce),
             (Self::Clock, ToHost::Clock(_) | ToHost::Failed(_))
             | (Self::Request, ToHost::Finished(_) | ToHost::Failed(_))
             | (Self::Exec { .. } | Self::Terminal { .. }, ToHost::Ended(_))
             | (Self::TarIn { sent: true }, ToHost::Finished(_))
             | (Self::TarIn { .. }, ToHost::Failed(_))
-            | (Self::TarOut, ToHost::Finished(_) | ToHost::Failed(_)) => Ok(Turn::End),
+            | (Self::TarOut, ToHost::Finished(_) | ToHost::Failed(_)) => Ok(ChannelTransition::End),
             (Self::Exec { started: false }, ToHost::Started(_)) => {
-                Ok(Turn::On(Self::Exec { started: true }))
+                Ok(ChannelTransition::On(Self::Exec { started: true }))
             }
             (Self::Terminal { started: false }, ToHost::Started(_)) => {
-                Ok(Turn::On(Self::Terminal { started: true }))
+                Ok(ChannelTransition::On(Self::Terminal { started: true }))
             }
             (Self::Stream { finished: false }, ToHost::Finish) => {
-                Ok(Turn::On(Self::Stream { finished: true }))
+                Ok(ChannelTransition::On(Self::Stream { finished: true }))
             }
             (Self::Exec { started: true }, ToHost::Output(..))
             | (
@@ -110,8 +110,10 @@ impl Use {
             )
             | (Self::TarIn { .. }, ToHost::Credit(_))
             | (Self::TarOut | Self::Stream { finished: false }, ToHost::Data(_))
-            | (Self::Stream { .. }, ToHost::Credit(_) | ToHost::Abort) => Ok(Turn::On(self)),
-            _ => Err(Breach::OutOfTurn(name)),
+            | (Self::Stream { .. }, ToHost::Credit(_) | ToHost::Abort) => {
+                Ok(ChannelTransition::On(self))
+            }
+            _ => Err(ProtocolViolation::OutOfTurn(name)),
         }
     }
 }
@@ -161,7 +163,7 @@ impl ToHost<'_> {
 mod tests {
     use super::*;
     use crate::ExecEnd;
-    use crate::guest::{ClockReading, Failure, FailureKind, Greeting, TarSummary, VERSION};
+    use crate::guest::{ClockReading, FailureKind, Greeting, GuestFailure, TarSummary, VERSION};
 
     /// Every kind of message, once.
     fn messages() -> Vec<ToHost<'static>> {
@@ -171,7 +173,7 @@ mod tests {
             kernel: String::new(),
             cgroups: true,
         };
-        let failure = Failure {
+        let failure = GuestFailure {
             kind: FailureKind::System,
             what: String::new(),
         };
@@ -194,29 +196,32 @@ mod tests {
 
     #[test]
     fn t5_only_what_is_in_turn_is_taken() {
-        let (quiet, busy) = (Use::Exec { started: false }, Use::Exec { started: true });
+        let (quiet, busy) = (
+            ChannelUse::Exec { started: false },
+            ChannelUse::Exec { started: true },
+        );
         let (open, half) = (
-            Use::Stream { finished: false },
-            Use::Stream { finished: true },
+            ChannelUse::Stream { finished: false },
+            ChannelUse::Stream { finished: true },
         );
         // Use, what goes on with it, what ends it; everything else breaks the rules.
-        let waiting = Use::Terminal { started: false };
-        let typed = Use::Terminal { started: true };
-        let table: [(Use, &[&str], &[&str]); 12] = [
-            (Use::Ping(7), &[], &["pong"]),
-            (Use::Clock, &[], &["clock", "failed"]),
-            (Use::Request, &[], &["finished", "failed"]),
+        let waiting = ChannelUse::Terminal { started: false };
+        let typed = ChannelUse::Terminal { started: true };
+        let table: [(ChannelUse, &[&str], &[&str]); 12] = [
+            (ChannelUse::Ping(7), &[], &["pong"]),
+            (ChannelUse::Clock, &[], &["clock", "failed"]),
+            (ChannelUse::Request, &[], &["finished", "failed"]),
             (quiet, &["started"], &["ended"]),
             (busy, &["output"], &["ended"]),
             (waiting, &["started"], &["ended"]),
             (typed, &["output", "credit"], &["ended"]),
-            (Use::TarIn { sent: false }, &["credit"], &["failed"]),
+            (ChannelUse::TarIn { sent: false }, &["credit"], &["failed"]),
             (
-                Use::TarIn { sent: true },
+                ChannelUse::TarIn { sent: true },
                 &["credit"],
                 &["finished", "failed"],
             ),
-            (Use::TarOut, &["data"], &["finished", "failed"]),
+            (ChannelUse::TarOut, &["data"], &["finished", "failed"]),
             (open, &["data", "credit", "finish", "abort"], &[]),
             (half, &["credit", "abort"], &[]),
         ];
@@ -225,9 +230,9 @@ mod tests {
                 let name = message.name();
                 let turn = used.take(&message);
                 match turn {
-                    Ok(Turn::On(_)) => assert!(on.contains(&name), "{used:?} {name}"),
-                    Ok(Turn::End) => assert!(end.contains(&name), "{used:?} {name}"),
-                    Err(Breach::OutOfTurn(said)) => {
+                    Ok(ChannelTransition::On(_)) => assert!(on.contains(&name), "{used:?} {name}"),
+                    Ok(ChannelTransition::End) => assert!(end.contains(&name), "{used:?} {name}"),
+                    Err(ProtocolViolation::OutOfTurn(said)) => {
                         assert_eq!(said, name);
                         assert!(
                             !on.contains(&name) && !end.contains(&name),
@@ -238,27 +243,36 @@ mod tests {
                 }
             }
         }
-        assert_eq!(quiet.take(&ToHost::Started(1)), Ok(Turn::On(busy)));
-        assert_eq!(open.take(&ToHost::Finish), Ok(Turn::On(half)));
+        assert_eq!(
+            quiet.take(&ToHost::Started(1)),
+            Ok(ChannelTransition::On(busy))
+        );
+        assert_eq!(open.take(&ToHost::Finish), Ok(ChannelTransition::On(half)));
     }
 
     #[test]
     fn i17_a_terminal_has_one_stream_of_output() {
-        let typed = Use::Terminal { started: true };
+        let typed = ChannelUse::Terminal { started: true };
         let output = |stream| ToHost::Output(stream, b"x"[..].into());
         let taken = typed.take(&output(OutputStream::Stdout));
-        assert_eq!(taken, Ok(Turn::On(typed)));
+        assert_eq!(taken, Ok(ChannelTransition::On(typed)));
         let refused = typed.take(&output(OutputStream::Stderr));
-        assert_eq!(refused, Err(Breach::OutOfTurn("output")));
+        assert_eq!(refused, Err(ProtocolViolation::OutOfTurn("output")));
     }
 
     #[test]
     fn t5_neither_a_guessed_pong_nor_data_without_bytes_is_taken() {
-        assert_eq!(Use::Ping(7).take(&ToHost::Pong(8)), Err(Breach::Nonce));
+        assert_eq!(
+            ChannelUse::Ping(7).take(&ToHost::Pong(8)),
+            Err(ProtocolViolation::Nonce)
+        );
         let empty = ToHost::Data(b""[..].into());
-        assert_eq!(Use::TarOut.take(&empty), Err(Breach::Empty("data")));
+        assert_eq!(
+            ChannelUse::TarOut.take(&empty),
+            Err(ProtocolViolation::Empty("data"))
+        );
         let empty = ToHost::Output(OutputStream::Stderr, b""[..].into());
-        let busy = Use::Exec { started: true };
-        assert_eq!(busy.take(&empty), Err(Breach::Empty("output")));
+        let busy = ChannelUse::Exec { started: true };
+        assert_eq!(busy.take(&empty), Err(ProtocolViolation::Empty("output")));
     }
 }

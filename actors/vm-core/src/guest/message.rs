@@ -79,7 +79,7 @@ pub enum ToHost<'a> {
     /// What was asked is done.
     Finished(TarSummary),
     /// What was asked is not done.
-    Failed(Failure),
+    Failed(GuestFailure),
     /// A program has connected to the proxy.
     Open,
     /// It has sent all it had.
@@ -124,7 +124,7 @@ pub struct TarSummary {
 /// What went wrong in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{what}")]
-pub struct Failure {
+pub struct GuestFailure {
     /// Which kind.
     pub kind: FailureKind,
     /// In words, for people.
@@ -208,12 +208,12 @@ impl Credits {
     /// Takes off what the other side has sent.
     ///
     /// # Errors
-    /// `Overrun` when it had no credit for it.
-    pub fn consume(&mut self, bytes: usize) -> Result<(), Overrun> {
+    /// `WindowOverrun` when it had no credit for it.
+    pub fn consume(&mut self, bytes: usize) -> Result<(), WindowOverrun> {
         if self.take(bytes) == bytes {
             Ok(())
         } else {
-            Err(Overrun)
+            Err(WindowOverrun)
         }
     }
 
@@ -221,20 +221,24 @@ impl Credits {
     /// be talked into unbounded sending.
     ///
     /// # Errors
-    /// `Excess` when more is allowed than was sent: the other side does not count.
-    pub fn add(&mut self, bytes: u32) -> Result<(), Excess> {
+    /// `ExcessCredit` when more is allowed than was sent: the other side does not count.
+    pub fn add(&mut self, bytes: u32) -> Result<(), ExcessCredit> {
         let sum = self.left.saturating_add(bytes.into());
         self.left = sum.min(self.most);
-        if sum > self.most { Err(Excess) } else { Ok(()) }
+        if sum > self.most {
+            Err(ExcessCredit)
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// The other side gave credit for more than it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("credit was given for more than was sent")]
-pub struct Excess;
+pub struct ExcessCredit;
 
 /// The other side sent more than it was allowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("more was sent on a channel than its credit allows")]
-pub struct Overrun;
+pub struct WindowOverrun;

@@ -50,7 +50,7 @@
 //! Credit keeps a flood of output from filling anybody's memory and from standing in front of the
 //! answer to a `Ping`. What breaks a rule ends the connection, and with it the VM: there is no
 //! resynchronising. Whoever holds the guest's end may be hostile, so the host keeps to
-//! [`Use::take`] about what is in turn, and counts a VM as alive by answered pings alone.
+//! [`ChannelUse::take`] about what is in turn, and counts a VM as alive by answered pings alone.
 
 mod channel_state;
 mod codec;
@@ -58,14 +58,14 @@ mod frame;
 mod message;
 mod window;
 
-pub use channel_state::{Breach, Turn, Use};
+pub use channel_state::{ChannelTransition, ChannelUse, ProtocolViolation};
 pub use codec::{CodecError, decode_to_guest, decode_to_host, encode_to_guest, encode_to_host};
 pub use frame::{
     FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, MAX_PAYLOAD_TO_HOST, RawFrame,
 };
 pub use message::{
-    Channel, ClockReading, Credits, Excess, Failure, FailureKind, Greeting, Overrun, TarSummary,
-    ToGuest, ToHost,
+    Channel, ClockReading, Credits, ExcessCredit, FailureKind, Greeting, GuestFailure, TarSummary,
+    ToGuest, ToHost, WindowOverrun,
 };
 pub use window::{STREAM_WINDOW, TERMINAL_WINDOW, WINDOW};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
+use crate::{ExecEnd, ExecProgram, ExecSpec, OutputStream, TerminalSize};
 
 fn to_guest() -> Vec<ToGuest<'static>> {
     let exec = ExecSpec {
-        program: Program::Script {
+        program: ExecProgram::Script {
             text: "make\n".to_owned(),
             shell: vec!["sh".to_owned(), "{0}".to_owned()],
         },
@@ -48,7 +48,7 @@ fn to_guest() -> Vec<ToGuest<'static>> {
 }
 
 fn to_host() -> Vec<ToHost<'static>> {
-    let failure = Failure {
+    let failure = GuestFailure {
         kind: FailureKind::DiskFull,
         what: "no space left".to_owned(),
     };
@@ -204,14 +204,17 @@ fn credit_bounds_what_is_under_way() {
     assert_eq!(credits.take(1), 0);
     credits.add(10).unwrap();
     assert_eq!(credits.take(4), 4);
-    assert_eq!(credits.consume(7), Err(crate::guest::message::Overrun));
+    assert_eq!(
+        credits.consume(7),
+        Err(crate::guest::message::WindowOverrun)
+    );
     for _ in 0..3 {
-        assert_eq!(credits.add(u32::MAX), Err(Excess));
+        assert_eq!(credits.add(u32::MAX), Err(ExcessCredit));
     }
     assert_eq!(credits.take(usize::MAX), window, "credit does not pile up");
     let mut stream = Credits::new(STREAM_WINDOW);
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);
-    assert_eq!(stream.add(WINDOW), Err(Excess));
+    assert_eq!(stream.add(WINDOW), Err(ExcessCredit));
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);
 }
 

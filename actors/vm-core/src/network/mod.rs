@@ -19,10 +19,10 @@
 mod reach;
 pub mod request;
 
-pub use reach::Reach;
+pub use reach::NetworkPolicy;
 pub use vmm_api_core::network::{
-    AllowList, HostPattern, HostPatternError, PROXY_PORT, PROXY_SOCKET, REACH_FIELD, REACHED,
-    Target, TargetError, TargetHost,
+    AllowList, HostPattern, HostPatternError, NetworkTarget, PROXY_PORT, PROXY_SOCKET, REACH_FIELD,
+    REACHED, TargetError, TargetHost,
 };
 
 #[cfg(test)]

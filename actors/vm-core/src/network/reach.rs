@@ -2,21 +2,21 @@
 
 use std::net::IpAddr;
 
-use super::{AllowList, Target};
+use super::{AllowList, NetworkTarget};
 
 /// What one VM may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct NetworkPolicy {
     /// What the manager's configuration allows to any VM.
     pub manager: AllowList,
     /// What the request asked for; without it, all that the manager allows.
     pub requested: Option<AllowList>,
 }
 
-impl Reach {
+impl NetworkPolicy {
     /// Whether a host may be asked for: the manager's list names it, and the request's.
     #[must_use]
-    pub fn names(&self, target: &Target) -> bool {
+    pub fn names(&self, target: &NetworkTarget) -> bool {
         let requested = self
             .requested
             .as_ref()

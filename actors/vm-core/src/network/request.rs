@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use super::{PROXY_PORT, Target, TargetError, TargetHost};
+use super::{NetworkTarget, PROXY_PORT, TargetError, TargetHost};
 
 /// Most bytes of a request's head.
 pub const MAX_HEAD: usize = 32 * 1024;
@@ -28,40 +28,40 @@ const OWN: [&str; 8] = [
 
 /// What is asked of the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum ProxyRequest {
     /// A connection to carry bytes.
-    Connect(Target),
+    Connect(NetworkTarget),
     /// One request for the services of the VM's owner.
     Services {
         /// The head for them, as below.
         head: String,
         /// What follows it.
-        body: Body,
+        body: BodyFraming,
     },
     /// One request to be passed on.
     Forward {
         /// To whom.
-        target: Target,
+        target: NetworkTarget,
         /// The head for it: with the path alone, `Host` from the URL, and `Connection: close`.
         head: String,
         /// What follows it.
-        body: Body,
+        body: BodyFraming,
     },
     /// The same of an `https` URL: the proxy opens TLS. Whoever asks so would use `CONNECT` if it
     /// knew proxies better, as axios before 2026 does not.
     ForwardByTls {
         /// To whom.
-        target: Target,
+        target: NetworkTarget,
         /// The head for it, as above.
         head: String,
         /// What follows it.
-        body: Body,
+        body: BodyFraming,
     },
 }
 
 /// What follows a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyFraming {
     /// So many bytes.
     Length(u64),
     /// Chunks; the peer finds their end.
@@ -101,7 +101,7 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
 ///
 /// # Errors
 /// [`RequestError`]: nothing of it is passed on.
-pub fn read(head: &[u8]) -> Result<Request, RequestError> {
+pub fn read(head: &[u8]) -> Result<ProxyRequest, RequestError> {
     if head.len() > MAX_HEAD {
         return Err(RequestError::TooLong);
     }
@@ -121,7 +121,7 @@ pub fn read(head: &[u8]) -> Result<Request, RequestError> {
         return Err(RequestError::Malformed);
     }
     if method == "CONNECT" {
-        return Ok(Request::Connect(Target::parse(target, None)?));
+        return Ok(ProxyRequest::Connect(NetworkTarget::parse(target, None)?));
     }
     let (target, path, port) = match target.starts_with('/') {
         true if target.bytes().all(|byte| byte.is_ascii_graphic()) => (itself(), target, HTTP),
@@ -130,27 +130,27 @@ pub fn read(head: &[u8]) -> Result<Request, RequestError> {
     let body = body(version, &fields)?;
     if port == HTTPS {
         let head = rewritten(method, (&target, HTTPS), path, &fields);
-        return Ok(Request::ForwardByTls { target, head, body });
+        return Ok(ProxyRequest::ForwardByTls { target, head, body });
     }
     let target = if is_itself(&target) { itself() } else { target };
     let head = rewritten(method, (&target, HTTP), path, &fields);
     Ok(if target == itself() {
-        Request::Services { head, body }
+        ProxyRequest::Services { head, body }
     } else {
-        Request::Forward { target, head, body }
+        ProxyRequest::Forward { target, head, body }
     })
 }
 
 /// The proxy's own address, as programs in the VM see it.
-fn itself() -> Target {
-    Target {
+fn itself() -> NetworkTarget {
+    NetworkTarget {
         host: TargetHost::Address(Ipv4Addr::LOCALHOST.into()),
         port: PROXY_PORT,
     }
 }
 
 /// Programs that send everything to the proxy name it as well.
-fn is_itself(target: &Target) -> bool {
+fn is_itself(target: &NetworkTarget) -> bool {
     let loopback = match &target.host {
         TargetHost::Name(name) => name == "localhost",
         TargetHost::Address(address) => address.is_loopback(),
@@ -184,7 +184,7 @@ fn is_token(text: &str) -> bool {
 }
 
 /// Host and path of an `http` or `https` URL, and the port that its scheme stands for.
-fn absolute(url: &str) -> Result<(Target, &str, u16), RequestError> {
+fn absolute(url: &str) -> Result<(NetworkTarget, &str, u16), RequestError> {
     let visible = url.bytes().all(|byte| byte.is_ascii_graphic());
     let (scheme, rest) = url.split_once("://").ok_or(RequestError::NotForProxies)?;
     let port = match scheme {
@@ -196,10 +196,10 @@ fn absolute(url: &str) -> Result<(Target, &str, u16), RequestError> {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let path = path.split('#').next().unwrap_or_default();
-    Ok((Target::parse(authority, Some(port))?, path, port))
+    Ok((NetworkTarget::parse(authority, Some(port))?, path, port))
 }
 
-fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
+fn body(version: &str, fields: &[Field<'_>]) -> Result<BodyFraming, RequestError> {
     let named = |wanted: &'static str| {
         fields
             .iter()
@@ -209,18 +209,18 @@ fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
     let mut encodings = named("transfer-encoding");
     let mut lengths = named("content-length");
     match (encodings.next(), lengths.next()) {
-        (None, None) => Ok(Body::Length(0)),
+        (None, None) => Ok(BodyFraming::Length(0)),
         (Some(encoding), None) => {
             let chunked = encoding.eq_ignore_ascii_case("chunked") && encodings.next().is_none();
             (chunked && version == "HTTP/1.1")
-                .then_some(Body::Chunked)
+                .then_some(BodyFraming::Chunked)
                 .ok_or(RequestError::Body)
         }
         (None, Some(length)) => {
             let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
             let same = lengths.all(|other| other == length);
             let length = length.parse().ok().filter(|_| digits && same);
-            length.map(Body::Length).ok_or(RequestError::Body)
+            length.map(BodyFraming::Length).ok_or(RequestError::Body)
         }
         (Some(_), Some(_)) => Err(RequestError::Body),
     }
@@ -228,7 +228,7 @@ fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
 
 fn rewritten(
     method: &str,
-    (target, port): (&Target, u16),
+    (target, port): (&NetworkTarget, u16),
     path: &str,
     fields: &[Field<'_>],
 ) -> String {

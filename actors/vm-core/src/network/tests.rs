@@ -4,15 +4,15 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 
-use super::request::{Body, Request, RequestError, head_end, read};
+use super::request::{BodyFraming, ProxyRequest, RequestError, head_end, read};
 use super::*;
 
 fn list(texts: &[&str]) -> AllowList {
     AllowList(texts.iter().map(|text| text.parse().unwrap()).collect())
 }
 
-fn target(text: &str) -> Target {
-    Target::parse(text, None).unwrap()
+fn target(text: &str) -> NetworkTarget {
+    NetworkTarget::parse(text, None).unwrap()
 }
 
 fn ip(text: &str) -> IpAddr {
@@ -67,7 +67,7 @@ fn a_list_names_what_is_on_it_and_nothing_else() {
 
 #[test]
 fn an_address_that_is_not_public_must_be_named_itself() {
-    let reach = |manager: &[&str]| Reach {
+    let reach = |manager: &[&str]| NetworkPolicy {
         manager: list(manager),
         requested: None,
     };
@@ -87,7 +87,7 @@ fn an_address_that_is_not_public_must_be_named_itself() {
         assert_eq!(found, expected, "{manager:?} and {address}:{port}");
     }
     // The order's own list opens no way to such an address.
-    let reach = Reach {
+    let reach = NetworkPolicy {
         manager: list(&["*"]),
         requested: Some(list(&["127.0.0.1"])),
     };
@@ -96,7 +96,7 @@ fn an_address_that_is_not_public_must_be_named_itself() {
 
 #[test]
 fn an_order_narrows_what_the_manager_allows() {
-    let reach = Reach {
+    let reach = NetworkPolicy {
         manager: list(&["*.dists.test", "pkg.test"]),
         requested: Some(list(&["deb.dists.test", "evil.test"])),
     };
@@ -104,7 +104,7 @@ fn an_order_narrows_what_the_manager_allows() {
     assert!(!reach.names(&target("security.dists.test:80")));
     assert!(!reach.names(&target("pkg.test:443")));
     assert!(!reach.names(&target("evil.test:443")));
-    let all = Reach {
+    let all = NetworkPolicy {
         requested: None,
         ..reach
     };
@@ -199,15 +199,17 @@ fn hosts_that_only_a_resolver_reads_as_addresses_are_no_targets() {
         "h\u{0}:80",
         "a b:80",
     ] {
-        assert_eq!(Target::parse(text, None), Err(TargetError), "{text}");
+        assert_eq!(NetworkTarget::parse(text, None), Err(TargetError), "{text}");
     }
     assert_eq!(target("[::1]:80").to_string(), "[::1]:80");
     assert_eq!(
-        Target::parse("H.test", Some(80)).unwrap().to_string(),
+        NetworkTarget::parse("H.test", Some(80))
+            .unwrap()
+            .to_string(),
         "h.test:80"
     );
     assert_eq!(
-        Target::parse("[::1]", Some(80)).unwrap().to_string(),
+        NetworkTarget::parse("[::1]", Some(80)).unwrap().to_string(),
         "[::1]:80"
     );
 }
@@ -215,16 +217,17 @@ fn hosts_that_only_a_resolver_reads_as_addresses_are_no_targets() {
 #[test]
 fn a_plain_request_is_passed_on_with_its_path_and_one_host() {
     let asked = "GET http://Files.test:8080/a?b=c#d HTTP/1.1\r\nHost: other.test\r\nAccept: */*\r\nConnection: x-hop, content-length\r\nX-Hop: 1\r\nProxy-Authorization: secret\r\nProxy-Connection: keep-alive\r\nContent-Length: 3\r\n\r\n";
-    let Ok(Request::Forward { target, head, body }) = read(asked.as_bytes()) else {
+    let Ok(ProxyRequest::Forward { target, head, body }) = read(asked.as_bytes()) else {
         panic!("it is a request");
     };
     assert_eq!(target.to_string(), "files.test:8080");
-    assert_eq!(body, Body::Length(3));
+    assert_eq!(body, BodyFraming::Length(3));
     assert_eq!(
         head,
         "GET /a?b=c HTTP/1.1\r\nHost: files.test:8080\r\nAccept: */*\r\nContent-Length: 3\r\nVia: 1.1 vm-manager\r\nConnection: close\r\n\r\n"
     );
-    let Ok(Request::Forward { head, .. }) = read(b"GET HTTP://a.test?x HTTP/1.0\r\n\r\n") else {
+    let Ok(ProxyRequest::Forward { head, .. }) = read(b"GET HTTP://a.test?x HTTP/1.0\r\n\r\n")
+    else {
         panic!("it is a request");
     };
     assert!(
@@ -233,7 +236,7 @@ fn a_plain_request_is_passed_on_with_its_path_and_one_host() {
     );
     assert_eq!(
         read(b"CONNECT a.test:443 HTTP/1.1\r\nHost: b.test\r\n\r\n"),
-        Ok(Request::Connect(self::target("a.test:443")))
+        Ok(ProxyRequest::Connect(self::target("a.test:443")))
     );
 }
 
@@ -244,13 +247,16 @@ fn what_is_asked_of_the_proxy_itself_is_for_the_services_of_the_owner() {
         let asked = format!(
             "POST {asked}/twirp/x?y HTTP/1.1\r\nHost: metadata.test\r\nContent-Length: 2\r\n\r\n"
         );
-        let Ok(Request::Services { head, body }) = read(asked.as_bytes()) else {
+        let Ok(ProxyRequest::Services { head, body }) = read(asked.as_bytes()) else {
             panic!("{asked}");
         };
-        assert_eq!((head.as_str(), body), (expected, Body::Length(2)));
+        assert_eq!((head.as_str(), body), (expected, BodyFraming::Length(2)));
     }
     let other = read(b"GET http://127.0.0.1:3129/ HTTP/1.1\r\n\r\n");
-    assert!(matches!(other, Ok(Request::Forward { .. })), "{other:?}");
+    assert!(
+        matches!(other, Ok(ProxyRequest::Forward { .. })),
+        "{other:?}"
+    );
 }
 
 /// axios asked so until 2026, and was refused.
@@ -266,12 +272,12 @@ fn i17_a_whole_https_url_is_passed_on_through_tls() {
         ),
     ] {
         let asked = format!("GET {url} HTTP/1.1\r\nHost: b\r\nAccept: c\r\n\r\n");
-        let expected = Request::ForwardByTls {
+        let expected = ProxyRequest::ForwardByTls {
             target: target.parse().unwrap(),
             head: format!(
                 "GET /x?y HTTP/1.1\r\nHost: {host}\r\nAccept: c\r\nVia: 1.1 vm-manager\r\nConnection: close\r\n\r\n"
             ),
-            body: Body::Length(0),
+            body: BodyFraming::Length(0),
         };
         assert_eq!(read(asked.as_bytes()), Ok(expected), "{url}");
     }
@@ -355,7 +361,7 @@ proptest! {
     ) {
         let text = format!("GET http://a.test/{path} HTTP/1.1\r\n{fields}\r\n");
         let end = head_end(text.as_bytes()).unwrap_or(text.len());
-        if let Ok(Request::Forward { head, .. }) = read(&text.as_bytes()[..end]) {
+        if let Ok(ProxyRequest::Forward { head, .. }) = read(&text.as_bytes()[..end]) {
             prop_assert_eq!(head_end(head.as_bytes()), Some(head.len()));
             let hosts = head.split("\r\n").filter(|line| {
                 line.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("host"))
@@ -370,6 +376,6 @@ proptest! {
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = (read(&bytes), head_end(&bytes));
         let text = String::from_utf8_lossy(&bytes);
-        let _ = (text.parse::<HostPattern>(), Target::parse(&text, Some(80)));
+        let _ = (text.parse::<HostPattern>(), NetworkTarget::parse(&text, Some(80)));
     }
 }

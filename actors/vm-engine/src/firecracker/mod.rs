@@ -25,13 +25,13 @@ use vm_core::guest::VERSION;
 use vm_core::{DriverName, Isolation, TemplateKey};
 
 pub use api::{Api, ApiError};
-pub use version::{Version, VersionError, check_version};
+pub use version::{FirecrackerVersion, VersionError, check_version};
 
 use crate::image::{DiskFormat, Image};
 use crate::kernel::Kernel;
-use crate::link::{FIRST, HelloFailure, Link, await_hello};
+use crate::link::{FIRST, GuestLink, HelloFailure, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
-use crate::process::{FileLimit, Process};
+use crate::process::{DriverProcess, FileLimit};
 use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
 /// The guest connects to this port of the host.
@@ -66,11 +66,11 @@ impl FirecrackerDriver {
         })
     }
 
-    fn launch(&self, directory: &MachineDirectory) -> Result<Process, DriverError> {
+    fn launch(&self, directory: &MachineDirectory) -> Result<DriverProcess, DriverError> {
         let mut command = Command::new(&self.program);
         command.env_clear().args(["--api-sock", API]);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        Process::start(
+        DriverProcess::start(
             command,
             directory.path(),
             FileLimit::fixed(u64::MAX >> 1),
@@ -136,7 +136,7 @@ impl Driver for FirecrackerDriver {
         let on_disconnect =
             on_disconnect(Arc::clone(&process), Arc::clone(&ending), request.on_event);
         let (link, greeting) =
-            Link::new(socket, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
+            GuestLink::new(socket, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
         let keeps: Vec<Arc<dyn Send + Sync>> = vec![Arc::<Image>::clone(&request.image)];
         let parts = NewMachine {
             id: request.id,
@@ -214,7 +214,7 @@ impl FirecrackerDriver {
 }
 
 /// Ends a process that no machine has taken over.
-struct Guard(Option<Arc<Process>>);
+struct Guard(Option<Arc<DriverProcess>>);
 
 impl Guard {
     fn release(mut self) {
@@ -259,7 +259,7 @@ fn listen(directory: &MachineDirectory) -> std::io::Result<UnixListener> {
 fn accept(
     listener: &UnixListener,
     deadline: Duration,
-    process: &Process,
+    process: &DriverProcess,
 ) -> std::io::Result<Option<std::os::unix::net::UnixStream>> {
     let begun = Instant::now();
     loop {
@@ -278,7 +278,7 @@ fn accept(
     }
 }
 
-fn detail(command: &str, error: &ApiError, process: &Process) -> DriverError {
+fn detail(command: &str, error: &ApiError, process: &DriverProcess) -> DriverError {
     match process.wait_for_end(Duration::from_millis(20)) {
         Some(_) => DriverError::Died {
             detail: process.obituary(),

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// The oldest versions without known ways out of the VM: one for the line before, one from then on.
-const OLDEST: [Version; 2] = [Version(1, 14, 4), Version(1, 15, 1)];
+const OLDEST: [FirecrackerVersion; 2] =
+    [FirecrackerVersion(1, 14, 4), FirecrackerVersion(1, 15, 1)];
 
 /// Major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u32, pub u32, pub u32);
+pub struct FirecrackerVersion(pub u32, pub u32, pub u32);
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for FirecrackerVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}.{}", self.0, self.1, self.2)
     }
@@ -33,7 +34,7 @@ pub enum VersionError {
         /// The program.
         program: String,
         /// Its version.
-        found: Version,
+        found: FirecrackerVersion,
     },
 }
 
@@ -41,7 +42,7 @@ pub enum VersionError {
 ///
 /// # Errors
 /// [`VersionError`].
-pub fn check_version(program: &Path) -> Result<Version, VersionError> {
+pub fn check_version(program: &Path) -> Result<FirecrackerVersion, VersionError> {
     let name = program.display().to_string();
     let unknown = |detail: String| VersionError::Unknown {
         program: name.clone(),
@@ -74,7 +75,7 @@ pub fn check_version(program: &Path) -> Result<Version, VersionError> {
 }
 
 /// `Firecracker v1.14.4` → 1.14.4.
-fn parse(detail: &str) -> Option<Version> {
+fn parse(detail: &str) -> Option<FirecrackerVersion> {
     let word = detail
         .split_whitespace()
         .find_map(|word| word.strip_prefix('v'))?;
@@ -85,14 +86,14 @@ fn parse(detail: &str) -> Option<Version> {
             .ok()
     };
     let mut parts = word.splitn(3, '.');
-    Some(Version(
+    Some(FirecrackerVersion(
         number(parts.next()?)?,
         number(parts.next()?)?,
         number(parts.next()?)?,
     ))
 }
 
-fn is_safe(version: Version) -> bool {
+fn is_safe(version: FirecrackerVersion) -> bool {
     let [before, since] = OLDEST;
     version >= since || ((before.0, before.1) == (version.0, version.1) && version >= before)
 }

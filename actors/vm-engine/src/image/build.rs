@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::{Image, ImageError, ImageStore, Recipe, files, node, python, tool};
-use crate::event::Progress;
+use crate::event::OnProgress;
 
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
 /// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
@@ -47,7 +47,11 @@ impl ImageStore {
     ///
     /// # Errors
     /// [`ImageError`]; nothing is stored then.
-    pub fn build(&self, recipe: &Recipe, progress: Progress<'_>) -> Result<Arc<Image>, ImageError> {
+    pub fn build(
+        &self,
+        recipe: &Recipe,
+        progress: OnProgress<'_>,
+    ) -> Result<Arc<Image>, ImageError> {
         let work = self.scratch()?;
         let root = rustix::process::geteuid().is_root();
         if !root {

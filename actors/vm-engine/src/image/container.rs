@@ -11,9 +11,9 @@ use sha2::{Digest as _, Sha256};
 use vm_core::USUAL_PATH;
 
 use super::build::base;
-use super::kernel::Scratch;
+use super::kernel::KernelScratch;
 use super::{ImageError, Recipe, files, node, python, tool};
-use crate::event::Progress;
+use crate::event::OnProgress;
 
 /// Makes an OCI layout of a recipe in a new folder; the digest of its manifest.
 ///
@@ -22,10 +22,10 @@ use crate::event::Progress;
 pub fn build_container(
     recipe: &Recipe,
     folder: &Path,
-    progress: Progress<'_>,
+    progress: OnProgress<'_>,
 ) -> Result<String, ImageError> {
     let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
-    let work = Scratch::new(parent.unwrap_or(Path::new(".")))?;
+    let work = KernelScratch::new(parent.unwrap_or(Path::new(".")))?;
     let mut hooks = node::fetch(recipe, &work.0, progress)?;
     hooks.extend(python::fetch(recipe, &work.0, progress)?);
     progress(&format!(

@@ -14,7 +14,7 @@ use std::process::Command;
 use super::cpio::Cpio;
 use super::tool::{self, ToolError};
 use super::{modules, vmlinux};
-use crate::event::Progress;
+use crate::event::OnProgress;
 use crate::kernel::{Kernel, MachineKind};
 
 /// The package that always depends on Debian's newest kernel for clouds.
@@ -84,7 +84,7 @@ impl KernelStore {
     ///
     /// # Errors
     /// [`KernelError`].
-    pub fn debian(&self, agent: &Path, progress: Progress<'_>) -> Result<Kernel, KernelError> {
+    pub fn debian(&self, agent: &Path, progress: OnProgress<'_>) -> Result<Kernel, KernelError> {
         let existing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = existing
             .filter_map(|entry| entry.file_name().into_string().ok())
@@ -101,9 +101,9 @@ impl KernelStore {
         self.named(&name, agent)
     }
 
-    fn fetch(&self, progress: Progress<'_>) -> Result<String, KernelError> {
+    fn fetch(&self, progress: OnProgress<'_>) -> Result<String, KernelError> {
         fs::create_dir_all(&self.folder).map_err(files("making", &self.folder))?;
-        let work = Scratch::new(&self.folder)?;
+        let work = KernelScratch::new(&self.folder)?;
         progress("looking for Debian's newest kernel for virtual machines");
         let package = debian_package()?;
         progress(&format!("downloading {package}"));
@@ -288,9 +288,9 @@ pub(super) fn files(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -
 const WORK: &str = ".work-";
 
 /// A folder for work, removed at the end of it.
-pub(super) struct Scratch(pub(super) PathBuf);
+pub(super) struct KernelScratch(pub(super) PathBuf);
 
-impl Scratch {
+impl KernelScratch {
     pub(super) fn new(beside: &Path) -> Result<Self, KernelError> {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -322,7 +322,7 @@ pub(super) fn sweep(folder: &Path) {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for KernelScratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -353,7 +353,7 @@ mod tests {
         for name in names {
             fs::create_dir_all(folder.path().join(name).join("inner")).unwrap();
         }
-        let scratch = Scratch::new(folder.path()).unwrap();
+        let scratch = KernelScratch::new(folder.path()).unwrap();
         assert!(scratch.0.is_dir());
         let left = names.map(|name| folder.path().join(name).exists());
         assert_eq!(left, [false, true, true, true]);

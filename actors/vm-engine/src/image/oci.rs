@@ -12,7 +12,7 @@ use tar::Archive;
 use vm_core::ImageRef;
 
 use super::{Image, ImageError, ImageStore, files};
-use crate::event::Progress;
+use crate::event::OnProgress;
 
 /// Most layers, and largest manifest in bytes: what real images are far below.
 const MAX_LAYERS: usize = 200;
@@ -56,7 +56,7 @@ impl ImageStore {
         &self,
         layout: &Path,
         name: &ImageRef,
-        progress: Progress<'_>,
+        progress: OnProgress<'_>,
     ) -> Result<Arc<Image>, ImageError> {
         let layout = Layout(layout);
         if !rustix::process::geteuid().is_root() {

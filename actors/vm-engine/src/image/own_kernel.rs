@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::kernel::{KernelError, KernelStore, Scratch, files, first};
+use super::kernel::{KernelError, KernelScratch, KernelStore, files, first};
 use super::tool;
-use crate::event::Progress;
+use crate::event::OnProgress;
 use crate::kernel::Kernel;
 
 /// What is switched on.
@@ -25,10 +25,10 @@ impl KernelStore {
         &self,
         agent: &Path,
         jobs: usize,
-        progress: Progress<'_>,
+        progress: OnProgress<'_>,
     ) -> Result<Kernel, KernelError> {
         fs::create_dir_all(self.folder()).map_err(files("making", self.folder()))?;
-        let work = Scratch::new(self.folder())?;
+        let work = KernelScratch::new(self.folder())?;
         let source = fetch(&work.0, progress)?;
         progress("configuring the kernel");
         let options = work.0.join("options");
@@ -61,7 +61,7 @@ impl KernelStore {
     }
 }
 
-fn fetch(work: &Path, progress: Progress<'_>) -> Result<PathBuf, KernelError> {
+fn fetch(work: &Path, progress: OnProgress<'_>) -> Result<PathBuf, KernelError> {
     let text = tool::output(Command::new("apt-cache").args(["depends", META_PACKAGE]))?;
     let mut names = text
         .lines()

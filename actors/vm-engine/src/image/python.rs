@@ -6,13 +6,13 @@ use std::process::Command;
 
 use super::tool::quoted;
 use super::{ImageError, Recipe, files, tool};
-use crate::event::Progress;
+use crate::event::OnProgress;
 
 /// Fetches what the recipe asks for; hooks of mmdebstrap that put it into the image.
 pub(super) fn fetch(
     recipe: &Recipe,
     work: &Path,
-    progress: Progress<'_>,
+    progress: OnProgress<'_>,
 ) -> Result<Vec<String>, ImageError> {
     if recipe.python.is_empty() {
         return Ok(Vec::new());

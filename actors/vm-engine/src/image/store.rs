@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use vm_core::ImageRef;
 use vm_core::image_index::LocalName;
 
-use super::kernel::{Scratch, sweep};
+use super::kernel::{KernelScratch, sweep};
 use super::{DiskFormat, Image, ImageError, files};
-use crate::event::Progress;
+use crate::event::OnProgress;
 use crate::qcow2;
 
 /// Where ext4 keeps its magic number: 1,024 bytes of boot block, then 56 of the superblock.
@@ -29,7 +29,7 @@ const FOLLOWS: &str = "storage";
 
 /// What is written down beside a disk.
 #[derive(Debug, Serialize, Deserialize)]
-struct Meta {
+struct DiskMetadata {
     format: DiskFormat,
     virtual_bytes: u64,
     /// Where it came from, in words.
@@ -123,7 +123,7 @@ impl ImageStore {
                 .collect();
             let stored_bytes =
                 fs::metadata(self.blob(&digest).join("disk")).map_or(0, |data| stored(&data));
-            let Meta {
+            let DiskMetadata {
                 virtual_bytes,
                 origin,
                 ..
@@ -170,8 +170,8 @@ impl ImageStore {
         if self.contains(digest) {
             return Ok(());
         }
-        let work = Scratch::new(&self.folder)?;
-        let meta = Meta {
+        let work = KernelScratch::new(&self.folder)?;
+        let meta = DiskMetadata {
             format,
             virtual_bytes,
             origin: origin.to_owned(),
@@ -220,10 +220,10 @@ impl ImageStore {
         &self,
         source: &Path,
         name: &ImageRef,
-        progress: Progress<'_>,
+        progress: OnProgress<'_>,
     ) -> Result<Arc<Image>, ImageError> {
         inspect(source)?;
-        let work = Scratch::new(&self.folder)?;
+        let work = KernelScratch::new(&self.folder)?;
         let copy = work.0.join("copy");
         progress(&format!("copying {}", source.display()));
         fs::copy(source, &copy).map_err(files("copying", source))?;
@@ -256,8 +256,8 @@ impl ImageStore {
     }
 
     /// A place on the same disk as the images, for those that make them.
-    pub(super) fn scratch(&self) -> Result<Scratch, ImageError> {
-        Ok(Scratch::new(&self.folder)?)
+    pub(super) fn scratch(&self) -> Result<KernelScratch, ImageError> {
+        Ok(KernelScratch::new(&self.folder)?)
     }
 
     /// Has a name mean an image; `follows`: as long as the storage's name does.
@@ -293,7 +293,7 @@ impl ImageStore {
         self.folder.join("blobs").join(digest)
     }
 
-    fn meta(&self, digest: &str) -> Option<Meta> {
+    fn meta(&self, digest: &str) -> Option<DiskMetadata> {
         serde_json::from_slice(&fs::read(self.blob(digest).join("image.json")).ok()?).ok()
     }
 

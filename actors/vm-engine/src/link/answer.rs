@@ -1,18 +1,18 @@
 //! What the agent answers, and what it says in words as it may be shown.
 
-use vm_core::guest::{ClockReading, Failure, TarSummary};
+use vm_core::guest::{ClockReading, GuestFailure, TarSummary};
 
 use crate::error::MachineError;
 
 /// What a question was answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum GuestReply {
     Done(TarSummary),
     Clock(ClockReading),
 }
 
 /// How a question was answered.
-pub(super) type Answer = Result<Reply, MachineError>;
+pub(super) type GuestReplyResult = Result<GuestReply, MachineError>;
 
 /// What a guest says in words, as it may be shown: short, and in one line.
 pub(super) fn readable(text: &str) -> String {
@@ -23,8 +23,8 @@ pub(super) fn readable(text: &str) -> String {
         .collect()
 }
 
-pub(super) fn readable_failure(failure: &Failure) -> MachineError {
-    MachineError::Guest(Failure {
+pub(super) fn readable_failure(failure: &GuestFailure) -> MachineError {
+    MachineError::Guest(GuestFailure {
         kind: failure.kind,
         what: readable(&failure.what),
     })

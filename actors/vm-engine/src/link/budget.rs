@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is given out before anything is held: a window that was granted can always be filled.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct WindowBudget {
     left: AtomicU64,
 }
 
 /// For streams and tars of all VMs: some 700 streams at once, unless [`bound_buffers`] says
 /// otherwise.
-pub(super) static ALL_VMS: Budget = Budget::new(DEFAULT);
+pub(super) static ALL_VMS: WindowBudget = WindowBudget::new(DEFAULT);
 
 const DEFAULT: u64 = 256 << 20;
 
@@ -23,11 +23,11 @@ pub fn bound_buffers(bytes: u64) {
 /// Bytes that were set aside; given back when dropped.
 #[derive(Debug)]
 pub(super) struct BudgetReservation {
-    budget: &'static Budget,
+    budget: &'static WindowBudget,
     bytes: u64,
 }
 
-impl Budget {
+impl WindowBudget {
     pub(super) const fn new(bytes: u64) -> Self {
         Self {
             left: AtomicU64::new(bytes),
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn t5_no_more_is_given_out_than_there_is_and_it_comes_back() {
-        static SMALL: Budget = Budget::new(10);
+        static SMALL: WindowBudget = WindowBudget::new(10);
         let (six, four) = (SMALL.reserve(6).unwrap(), SMALL.reserve(4).unwrap());
         assert!(SMALL.reserve(1).is_none());
         drop(six);

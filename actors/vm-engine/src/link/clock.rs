@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use vm_core::clock::{Rate, Sample, is_set, offset, rate};
-use vm_core::guest::{ToGuest, Use};
+use vm_core::clock::{ClockSample, Rate, is_set, offset, rate};
+use vm_core::guest::{ChannelUse, ToGuest};
 
-use super::Link;
-use super::answer::Reply;
+use super::GuestLink;
+use super::answer::GuestReply;
 use crate::error::MachineError;
 use crate::identity::Identity;
 
@@ -16,7 +16,7 @@ const SETTINGS: u32 = 3;
 /// The time between the two readings of a glance. A clock that is wrong by a factor is seen in it.
 const READING_INTERVAL: Duration = Duration::from_millis(25);
 
-impl Link {
+impl GuestLink {
     /// Sets clock, randomness and host name, and looks whether the clock goes right as far as that
     /// is seen in a moment.
     pub(crate) fn identify(
@@ -33,7 +33,7 @@ impl Link {
         // Both are under way before the first answer is awaited.
         let asked: Vec<_> = requests
             .iter()
-            .map(|request| self.start_request(Use::Request, request, left()))
+            .map(|request| self.start_request(ChannelUse::Request, request, left()))
             .collect::<Result<_, _>>()?;
         let first = self.set_clock(deadline)?;
         for (channel, answer) in asked {
@@ -47,11 +47,11 @@ impl Link {
     }
 
     /// Sets the wall clock, and again until it is right.
-    fn set_clock(&self, deadline: Duration) -> Result<Sample, MachineError> {
+    fn set_clock(&self, deadline: Duration) -> Result<ClockSample, MachineError> {
         let mut times = 1;
         loop {
             // Read as late as possible: what is older than a moment is wrong.
-            self.ask(Use::Request, &ToGuest::SetClock(wall_ns()), deadline)?;
+            self.ask(ChannelUse::Request, &ToGuest::SetClock(wall_ns()), deadline)?;
             let sample = self.clock(deadline)?;
             if is_set(&sample) {
                 return Ok(sample);
@@ -67,19 +67,19 @@ impl Link {
     }
 
     /// Asks what the guest's clocks say.
-    fn clock(&self, deadline: Duration) -> Result<Sample, MachineError> {
+    fn clock(&self, deadline: Duration) -> Result<ClockSample, MachineError> {
         let (asked_ns, wall_ns) = (steady_ns(), wall_ns());
-        let word = self.ask(Use::Clock, &ToGuest::Clock, deadline)?;
+        let word = self.ask(ChannelUse::Clock, &ToGuest::Clock, deadline)?;
         let answered_ns = steady_ns();
         match word {
-            Reply::Clock(guest) => Ok(Sample {
+            GuestReply::Clock(guest) => Ok(ClockSample {
                 asked_ns,
                 answered_ns,
                 wall_ns,
                 guest,
             }),
             // The agent's answer was checked to be of this kind.
-            Reply::Done(_) => Err(MachineError::Clock("it was not said".to_owned())),
+            GuestReply::Done(_) => Err(MachineError::Clock("it was not said".to_owned())),
         }
     }
 
@@ -107,7 +107,7 @@ impl Link {
     }
 }
 
-fn elapsed_since(sample: &Sample) -> Duration {
+fn elapsed_since(sample: &ClockSample) -> Duration {
     Duration::from_nanos(steady_ns().saturating_sub(sample.answered_ns))
 }
 

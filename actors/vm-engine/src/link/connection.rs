@@ -10,17 +10,17 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use vm_core::guest::{Breach, Channel, Credits, ToGuest, Use, encode_to_guest};
+use vm_core::guest::{Channel, ChannelUse, Credits, ProtocolViolation, ToGuest, encode_to_guest};
 use vm_core::{ExecEnd, FailureReason};
 
-use super::answer::Answer;
+use super::answer::GuestReplyResult;
 use super::outbox::{Outbox, OutboxRefusal};
 use super::streams::Streams;
 use super::tar_pipe::TarPipe;
 use super::thread::now;
 use crate::error::MachineError;
 use crate::exec::ExecSink;
-use crate::gate::Gate;
+use crate::gate::SendWindow;
 
 /// The first channel of a VM that was booted.
 pub(crate) const FIRST: Channel = 1;
@@ -32,15 +32,15 @@ pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A channel in use.
 pub(super) struct OpenChannel {
-    pub(super) used: Use,
+    pub(super) used: ChannelUse,
     pub(super) waiter: ChannelWaiter,
 }
 
 /// What waits on a channel.
 pub(super) enum ChannelWaiter {
-    Question(SyncSender<Answer>),
+    Question(SyncSender<GuestReplyResult>),
     Exec(Arc<Mutex<ExecListener>>),
-    TarIn(Arc<Gate>, SyncSender<Answer>),
+    TarIn(Arc<SendWindow>, SyncSender<GuestReplyResult>),
     TarOut(Arc<TarPipe>),
     /// Nobody waits any more, but the agent's last word is still to come. What it may send until
     /// then.
@@ -56,11 +56,11 @@ pub(super) struct ExecListener {
     pub(super) owed: u32,
     pub(super) held: bool,
     /// What may be typed on its terminal, when it has one.
-    pub(super) input: Option<Arc<Gate>>,
+    pub(super) input: Option<Arc<SendWindow>>,
 }
 
 /// What both threads and all callers share.
-pub(super) struct Connection {
+pub(super) struct LinkConnection {
     pub(super) channels: Mutex<HashMap<Channel, OpenChannel>>,
     /// The next channel's number.
     pub(super) next: AtomicU32,
@@ -76,7 +76,7 @@ pub(super) struct Connection {
     pub(super) socket: UnixStream,
 }
 
-impl Connection {
+impl LinkConnection {
     pub(super) fn new(socket: UnixStream, first: Channel) -> Self {
         Self {
             channels: Mutex::default(),
@@ -145,14 +145,18 @@ impl Connection {
 
     /// Sends a small message from a thread that must not wait. An agent that reads always leaves
     /// room for it.
-    pub(super) fn send_now(&self, channel: Channel, message: &ToGuest<'_>) -> Result<(), Breach> {
+    pub(super) fn send_now(
+        &self,
+        channel: Channel,
+        message: &ToGuest<'_>,
+    ) -> Result<(), ProtocolViolation> {
         let mut bytes = Vec::new();
         // Small ones always fit into a frame.
         let _ = encode_to_guest(channel, message, &mut bytes);
         match self.outbox.put_now(&bytes) {
             // What has ended is told by whoever has ended it.
             Ok(()) | Err(OutboxRefusal::Closed) => Ok(()),
-            Err(OutboxRefusal::Full(waiting)) => Err(Breach::Unread(waiting)),
+            Err(OutboxRefusal::Full(waiting)) => Err(ProtocolViolation::Unread(waiting)),
         }
     }
 

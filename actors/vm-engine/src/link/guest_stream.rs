@@ -8,7 +8,7 @@ use vm_core::guest::{CHUNK, Channel, STREAM_WINDOW, ToGuest};
 use vm_core::network::request::MAX_HEAD;
 
 use super::budget::{ALL_VMS, BudgetReservation};
-use super::connection::Connection;
+use super::connection::LinkConnection;
 use super::streams::StreamPipe;
 
 /// What a stream may hold of the host's memory: its window, a piece each way, and a head.
@@ -35,7 +35,7 @@ pub(crate) struct StreamBroken;
 pub(crate) struct GuestStream {
     number: Channel,
     pipe: Arc<StreamPipe>,
-    connection: Arc<Connection>,
+    connection: Arc<LinkConnection>,
     /// Its part of what all VMs may hold; none left means that it is refused.
     reserved: Option<BudgetReservation>,
 }
@@ -49,7 +49,11 @@ pub(crate) struct StreamServer {
 }
 
 impl GuestStream {
-    pub(super) fn new(number: Channel, pipe: Arc<StreamPipe>, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(
+        number: Channel,
+        pipe: Arc<StreamPipe>,
+        connection: Arc<LinkConnection>,
+    ) -> Self {
         Self {
             number,
             pipe,

@@ -34,13 +34,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use vm_core::guest::{Channel, Credits, Greeting, TERMINAL_WINDOW, ToGuest, Use};
+use vm_core::guest::{Channel, ChannelUse, Credits, Greeting, TERMINAL_WINDOW, ToGuest};
 use vm_core::{ExecSpec, FailureReason, UnixMs};
 
-use answer::{Answer, Reply};
+use answer::{GuestReply, GuestReplyResult};
 pub use budget::bound_buffers;
-use connection::{ChannelWaiter, Connection, ExecListener, OpenChannel, SEND_TIMEOUT};
-use reader::Reader;
+use connection::{ChannelWaiter, ExecListener, LinkConnection, OpenChannel, SEND_TIMEOUT};
+use reader::LinkReader;
 use thread::thread;
 
 pub(crate) use connection::{FIRST, FIRST_OF_CLONE};
@@ -48,7 +48,7 @@ pub(crate) use guest_stream::{GuestStream, StreamBroken, StreamRead, StreamServe
 
 use crate::error::MachineError;
 use crate::exec::{ExecSink, ExecTicket};
-use crate::gate::Gate;
+use crate::gate::SendWindow;
 
 /// Called once, when the connection has ended by itself.
 pub(crate) type OnDisconnect = Box<dyn FnOnce(FailureReason, String) -> String + Send>;
@@ -62,13 +62,13 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The connection. Cheap to share.
 #[derive(Clone)]
-pub(crate) struct Link {
-    connection: Arc<Connection>,
+pub(crate) struct GuestLink {
+    connection: Arc<LinkConnection>,
     /// What serves streams, once the VM has a network.
     server: Arc<OnceLock<StreamServer>>,
 }
 
-impl Link {
+impl GuestLink {
     /// Serves a connected socket, with channels numbered from `first` on. The receiver gives the
     /// agent's hello.
     pub(crate) fn new(
@@ -88,13 +88,13 @@ impl Link {
         let writing = socket.try_clone()?;
         writing.set_write_timeout(Some(unread))?;
         let reading = socket.try_clone()?;
-        let connection = Arc::new(Connection::new(socket, first));
+        let connection = Arc::new(LinkConnection::new(socket, first));
         let server = Arc::default();
         let (hello, greeting) = sync_channel(1);
         let own = Arc::clone(&connection);
         thread("vm-writer").spawn(move || own.write_all(writing, unread))?;
         let own = Arc::clone(&connection);
-        let reader = Reader::new(Arc::clone(&own), Arc::clone(&server), first, hello);
+        let reader = LinkReader::new(Arc::clone(&own), Arc::clone(&server), first, hello);
         let reader = thread("vm-reader").spawn(move || {
             let (reason, detail) = reader.run(reading);
             let detail = on_disconnect(reason, detail);
@@ -118,7 +118,7 @@ impl Link {
         if self.server.set(server).is_err() {
             return Err(MachineError::Unsupported("give a VM a second network"));
         }
-        self.ask(Use::Request, &request, deadline).map(drop)
+        self.ask(ChannelUse::Request, &request, deadline).map(drop)
     }
 
     /// Waits until nothing is under way: no execution, no request, no stream, and nothing to be
@@ -162,7 +162,7 @@ impl Link {
     pub(crate) fn ping(&self, deadline: Duration) -> Result<Duration, MachineError> {
         let start = Instant::now();
         let nonce = nonce();
-        self.ask(Use::Ping(nonce), &ToGuest::Ping(nonce), deadline)?;
+        self.ask(ChannelUse::Ping(nonce), &ToGuest::Ping(nonce), deadline)?;
         Ok(start.elapsed())
     }
 
@@ -178,11 +178,11 @@ impl Link {
             credits: Credits::default(),
             owed: 0,
             held: false,
-            input: spec.terminal.map(|_| Arc::new(Gate::new(typing))),
+            input: spec.terminal.map(|_| Arc::new(SendWindow::new(typing))),
         };
         let used = match spec.terminal {
-            Some(_) => Use::Terminal { started: false },
-            None => Use::Exec { started: false },
+            Some(_) => ChannelUse::Terminal { started: false },
+            None => ChannelUse::Exec { started: false },
         };
         let waiter = ChannelWaiter::Exec(Arc::new(Mutex::new(listener)));
         let channel = self.register(used, waiter)?;
@@ -231,10 +231,10 @@ impl Link {
     /// A request that is done, or not.
     fn ask(
         &self,
-        used: Use,
+        used: ChannelUse,
         request: &ToGuest<'_>,
         deadline: Duration,
-    ) -> Result<Reply, MachineError> {
+    ) -> Result<GuestReply, MachineError> {
         let start = Instant::now();
         let (channel, answer) = self.start_request(used, request, deadline)?;
         self.await_answer(channel, &answer, deadline.saturating_sub(start.elapsed()))
@@ -242,10 +242,10 @@ impl Link {
 
     fn start_request(
         &self,
-        used: Use,
+        used: ChannelUse,
         request: &ToGuest<'_>,
         deadline: Duration,
-    ) -> Result<(Channel, Receiver<Answer>), MachineError> {
+    ) -> Result<(Channel, Receiver<GuestReplyResult>), MachineError> {
         let (sender, answer) = sync_channel(1);
         let channel = self.register(used, ChannelWaiter::Question(sender))?;
         self.request(channel, request, deadline)?;
@@ -255,9 +255,9 @@ impl Link {
     fn await_answer(
         &self,
         channel: Channel,
-        answer: &Receiver<Answer>,
+        answer: &Receiver<GuestReplyResult>,
         deadline: Duration,
-    ) -> Answer {
+    ) -> GuestReplyResult {
         match answer.recv_timeout(deadline) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Disconnected) => Err(self.connection.terminated()),
@@ -271,7 +271,7 @@ impl Link {
         }
     }
 
-    fn register(&self, used: Use, waiter: ChannelWaiter) -> Result<Channel, MachineError> {
+    fn register(&self, used: ChannelUse, waiter: ChannelWaiter) -> Result<Channel, MachineError> {
         let mut channels = self.connection.channels.lock();
         if self.connection.ended.lock().is_some() {
             return Err(self.connection.terminated());

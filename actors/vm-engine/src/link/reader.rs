@@ -9,27 +9,27 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use vm_core::guest::{
-    Breach, Channel, Credits, FrameDecoder, Greeting, MAX_PAYLOAD_TO_HOST, STREAMS, ToGuest,
-    ToHost, Turn, Use, WINDOW, decode_to_host,
+    Channel, ChannelTransition, ChannelUse, Credits, FrameDecoder, Greeting, MAX_PAYLOAD_TO_HOST,
+    ProtocolViolation, STREAMS, ToGuest, ToHost, WINDOW, decode_to_host,
 };
 use vm_core::{ExecEnd, FailureReason};
 
-use super::answer::{Answer, Reply, readable, readable_failure, text};
+use super::answer::{GuestReply, GuestReplyResult, readable, readable_failure, text};
 use super::connection::{
-    ChannelWaiter, Connection, ExecListener, FIRST_OF_CLONE, OpenChannel, notify_end,
+    ChannelWaiter, ExecListener, FIRST_OF_CLONE, LinkConnection, OpenChannel, notify_end,
 };
 use super::guest_stream::{GuestStream, StreamServer};
 use super::tar_pipe::TarPipe;
 use super::thread::{now, thread};
-use crate::exec::Flow;
-use crate::gate::Gate;
+use crate::exec::OutputFlow;
+use crate::gate::SendWindow;
 
 /// What a clone's agent may still send on the template's channels: a window of each of a few.
 const TEMPLATES_LATE: u64 = 4 * WINDOW as u64;
 
 /// Reads what the agent sends, in a thread of its own.
-pub(super) struct Reader {
-    connection: Arc<Connection>,
+pub(super) struct LinkReader {
+    connection: Arc<LinkConnection>,
     /// What serves streams, once the VM has a network.
     server: Arc<OnceLock<StreamServer>>,
     /// The first channel of this connection.
@@ -41,9 +41,9 @@ pub(super) struct Reader {
     hello: SyncSender<Greeting>,
 }
 
-impl Reader {
+impl LinkReader {
     pub(super) fn new(
-        connection: Arc<Connection>,
+        connection: Arc<LinkConnection>,
         server: Arc<OnceLock<StreamServer>>,
         first: Channel,
         hello: SyncSender<Greeting>,
@@ -94,7 +94,7 @@ impl Reader {
     fn take(&mut self, channel: Channel, message: ToHost<'_>) -> Result<(), String> {
         let name = message.name();
         if self.greeted == matches!(message, ToHost::Hello(_)) {
-            return Err(text(Breach::Hello(name)));
+            return Err(text(ProtocolViolation::Hello(name)));
         }
         if let ToHost::Hello(greeting) = message {
             self.greeted = true;
@@ -109,7 +109,7 @@ impl Reader {
             return Ok(());
         }
         if !message.fits(channel) {
-            return Err(text(Breach::OutOfTurn(name)));
+            return Err(text(ProtocolViolation::OutOfTurn(name)));
         }
         if channel >= STREAMS {
             return self.stream_message(channel, message);
@@ -121,7 +121,7 @@ impl Reader {
             return self.stray(channel, &message).map_err(text);
         };
         match open.used.take(&message).map_err(text)? {
-            Turn::On(used) => {
+            ChannelTransition::On(used) => {
                 open.used = used;
                 let receiver = match &mut open.waiter {
                     ChannelWaiter::Exec(listener) => DataReceiver::Exec(Arc::clone(listener)),
@@ -133,7 +133,7 @@ impl Reader {
                 drop(channels);
                 self.pass_on(channel, receiver, &message)
             }
-            Turn::End => {
+            ChannelTransition::End => {
                 let closed = channels.remove(&channel);
                 drop(channels);
                 self.finish(closed, message);
@@ -164,15 +164,15 @@ impl Reader {
     }
 
     /// A message on a channel that is not in use.
-    fn stray(&mut self, channel: Channel, message: &ToHost<'_>) -> Result<(), Breach> {
+    fn stray(&mut self, channel: Channel, message: &ToHost<'_>) -> Result<(), ProtocolViolation> {
         if channel >= self.connection.next.load(Ordering::SeqCst) {
-            return Err(Breach::Unknown(message.name()));
+            return Err(ProtocolViolation::Unknown(message.name()));
         }
         if channel >= self.first {
-            return Err(Breach::Ended(message.name()));
+            return Err(ProtocolViolation::Ended(message.name()));
         }
         let left = self.late.checked_sub(message.weight());
-        self.late = left.ok_or(Breach::Late)?;
+        self.late = left.ok_or(ProtocolViolation::Late)?;
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Reader {
                     listener.credits.consume(bytes.len()).map_err(text)?;
                     listener.owed += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
                     if let Some(sink) = &mut listener.sink {
-                        listener.held = sink.output(*stream, bytes) == Flow::Hold;
+                        listener.held = sink.output(*stream, bytes) == OutputFlow::Hold;
                     }
                     if listener.owed >= WINDOW / 4 {
                         listener.repay()
@@ -220,22 +220,22 @@ impl Reader {
         let Some(OpenChannel { used, waiter }) = closed else {
             return;
         };
-        if matches!(used, Use::Ping(_)) {
+        if matches!(used, ChannelUse::Ping(_)) {
             self.connection
                 .last_seen_ms
                 .store(now().0, Ordering::Relaxed);
         }
-        let answer: Answer = match message {
+        let answer: GuestReplyResult = match message {
             ToHost::Ended(end) => {
                 if let ChannelWaiter::Exec(listener) = waiter {
                     notify_end(&listener, readable_end(end));
                 }
                 return;
             }
-            ToHost::Finished(summary) => Ok(Reply::Done(summary)),
+            ToHost::Finished(summary) => Ok(GuestReply::Done(summary)),
             ToHost::Failed(failure) => Err(readable_failure(&failure)),
-            ToHost::Clock(reading) => Ok(Reply::Clock(reading)),
-            _ => Ok(Reply::Done(Default::default())),
+            ToHost::Clock(reading) => Ok(GuestReply::Clock(reading)),
+            _ => Ok(GuestReply::Done(Default::default())),
         };
         match waiter {
             // Nobody waits any more when it cannot be sent.
@@ -254,7 +254,7 @@ impl Reader {
 enum DataReceiver {
     Exec(Arc<Mutex<ExecListener>>),
     TarOut(Arc<TarPipe>),
-    TarIn(Arc<Gate>),
+    TarIn(Arc<SendWindow>),
 }
 
 /// What comes where nobody waits any more is within the window as well.

@@ -5,10 +5,12 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
-use vm_core::guest::{Breach, Channel, Credits, STREAM_WINDOW, ToHost, Turn, Use};
+use vm_core::guest::{
+    Channel, ChannelTransition, ChannelUse, Credits, ProtocolViolation, STREAM_WINDOW, ToHost,
+};
 
 use super::answer::text;
-use crate::gate::Gate;
+use crate::gate::SendWindow;
 
 /// What may still come on a stream that was closed here: what its credit allows, and a few words.
 const LATE: u64 = STREAM_WINDOW as u64 + 16;
@@ -27,7 +29,7 @@ pub(super) struct Streams {
 pub(super) struct StreamPipe {
     pub(super) inbox: Mutex<StreamInbox>,
     pub(super) changed: Condvar,
-    pub(super) gate: Gate,
+    pub(super) gate: SendWindow,
     /// Ended with the stream, whatever waits for it.
     pub(super) peer: Mutex<Option<TcpStream>>,
 }
@@ -40,7 +42,7 @@ pub(super) struct StreamInbox {
     /// Bytes taken for which no credit was given back yet.
     owed: u32,
     /// How far the agent is.
-    used: Use,
+    used: ChannelUse,
     pub(super) finished: bool,
     pub(super) broken: bool,
 }
@@ -69,12 +71,12 @@ impl Streams {
         let Some(pipe) = open.get(&number).cloned() else {
             let mut late = self.late.lock();
             let left = late.checked_sub(message.weight());
-            *late = left.ok_or_else(|| text(Breach::Late))?;
+            *late = left.ok_or_else(|| text(ProtocolViolation::Late))?;
             return Ok(());
         };
         drop(open);
         let mut inbox = pipe.inbox.lock();
-        if let Turn::On(used) = inbox.used.take(message).map_err(text)? {
+        if let ChannelTransition::On(used) = inbox.used.take(message).map_err(text)? {
             inbox.used = used;
         }
         match message {
@@ -126,12 +128,12 @@ impl StreamPipe {
                 bytes: VecDeque::new(),
                 credits,
                 owed: 0,
-                used: Use::Stream { finished: false },
+                used: ChannelUse::Stream { finished: false },
                 finished: false,
                 broken: false,
             }),
             changed: Condvar::new(),
-            gate: Gate::new(credits),
+            gate: SendWindow::new(credits),
             peer: Mutex::new(None),
         }
     }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use vm_core::guest::{CHUNK, Channel, TarSummary, ToGuest, Use, WINDOW};
+use vm_core::guest::{CHUNK, Channel, ChannelUse, TarSummary, ToGuest, WINDOW};
 
-use super::Link;
-use super::answer::{Answer, Reply};
+use super::GuestLink;
+use super::answer::{GuestReply, GuestReplyResult};
 use super::budget::{ALL_VMS, BudgetReservation};
 use super::connection::{ChannelWaiter, SEND_TIMEOUT};
 use super::tar_pipe::TarPipe;
 use crate::error::MachineError;
-use crate::gate::Gate;
+use crate::gate::SendWindow;
 
 /// What a tar may hold of the host's memory on its way.
 const RESERVED: u64 = WINDOW as u64 + 2 * CHUNK as u64;
 
-impl Link {
+impl GuestLink {
     /// Sends a tar to be unpacked; `idle` is the longest time in which the agent takes none of it.
     pub(crate) fn put_tar(
         &self,
@@ -27,10 +27,10 @@ impl Link {
         idle: Duration,
     ) -> Result<TarSummary, MachineError> {
         let _reserved = reserve()?;
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(SendWindow::default());
         let (sender, answer) = sync_channel(1);
         let waiter = ChannelWaiter::TarIn(Arc::clone(&gate), sender);
-        let channel = self.register(Use::TarIn { sent: false }, waiter)?;
+        let channel = self.register(ChannelUse::TarIn { sent: false }, waiter)?;
         self.request(channel, &ToGuest::TarIn(path.to_owned()), SEND_TIMEOUT)?;
         match self.send_tar(channel, &gate, tar, idle) {
             Ok(()) => summary(self.await_answer(channel, &answer, idle)),
@@ -46,7 +46,7 @@ impl Link {
     fn send_tar(
         &self,
         channel: Channel,
-        gate: &Gate,
+        gate: &SendWindow,
         tar: &mut dyn Read,
         idle: Duration,
     ) -> Result<(), MachineError> {
@@ -77,7 +77,7 @@ impl Link {
     /// From here on the agent may say that it is done.
     fn finish_tar(&self, channel: Channel) -> Result<(), MachineError> {
         if let Some(entry) = self.connection.channels.lock().get_mut(&channel) {
-            entry.used = Use::TarIn { sent: true };
+            entry.used = ChannelUse::TarIn { sent: true };
         }
         self.send(channel, &ToGuest::Finish, SEND_TIMEOUT)
     }
@@ -91,7 +91,8 @@ impl Link {
     ) -> Result<TarSummary, MachineError> {
         let _reserved = reserve()?;
         let pipe = Arc::new(TarPipe::new());
-        let channel = self.register(Use::TarOut, ChannelWaiter::TarOut(Arc::clone(&pipe)))?;
+        let channel =
+            self.register(ChannelUse::TarOut, ChannelWaiter::TarOut(Arc::clone(&pipe)))?;
         self.request(channel, &ToGuest::TarOut(path.to_owned()), SEND_TIMEOUT)?;
         let outcome = self.receive_tar(channel, &pipe, out, idle);
         if outcome.is_err() && self.connection.channels.lock().contains_key(&channel) {
@@ -107,7 +108,7 @@ impl Link {
         pipe: &TarPipe,
         out: &mut dyn Write,
         idle: Duration,
-    ) -> Answer {
+    ) -> GuestReplyResult {
         let (mut owed, mut piece) = (0, Vec::new());
         loop {
             match pipe.take(&mut piece, &mut owed, Instant::now() + idle) {
@@ -133,9 +134,9 @@ fn reserve() -> Result<BudgetReservation, MachineError> {
     ALL_VMS.reserve(RESERVED).ok_or(MachineError::NoMemory)
 }
 
-fn summary(answer: Answer) -> Result<TarSummary, MachineError> {
+fn summary(answer: GuestReplyResult) -> Result<TarSummary, MachineError> {
     Ok(match answer? {
-        Reply::Done(summary) => summary,
-        Reply::Clock(_) => TarSummary::default(),
+        GuestReply::Done(summary) => summary,
+        GuestReply::Clock(_) => TarSummary::default(),
     })
 }

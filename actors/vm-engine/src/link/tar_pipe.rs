@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
-use vm_core::guest::{CHUNK, Credits, Overrun};
+use vm_core::guest::{CHUNK, Credits, WindowOverrun};
 
-use super::answer::Answer;
+use super::answer::GuestReplyResult;
 
 /// A tar on its way from the agent: never more than its window, in one buffer, so that frames of a
 /// byte each cost no more than their bytes.
@@ -20,7 +20,7 @@ struct TarState {
     bytes: VecDeque<u8>,
     credits: Credits,
     /// The agent's last word, or `None` in it when the connection ended.
-    end: Option<Option<Answer>>,
+    end: Option<Option<GuestReplyResult>>,
 }
 
 impl TarPipe {
@@ -31,7 +31,7 @@ impl TarPipe {
         }
     }
 
-    pub(super) fn data(&self, bytes: &[u8]) -> Result<(), Overrun> {
+    pub(super) fn data(&self, bytes: &[u8]) -> Result<(), WindowOverrun> {
         let mut state = self.state.lock();
         state.credits.consume(bytes.len())?;
         state.bytes.extend(bytes);
@@ -39,7 +39,7 @@ impl TarPipe {
         Ok(())
     }
 
-    pub(super) fn end(&self, answer: Option<Answer>) {
+    pub(super) fn end(&self, answer: Option<GuestReplyResult>) {
         self.state.lock().end.get_or_insert(answer);
         self.changed.notify_all();
     }
@@ -60,7 +60,7 @@ impl TarPipe {
         into: &mut Vec<u8>,
         owed: &mut u32,
         until: Instant,
-    ) -> Result<Option<Option<Answer>>, ()> {
+    ) -> Result<Option<Option<GuestReplyResult>>, ()> {
         let mut state = self.state.lock();
         loop {
             into.clear();

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use vm_core::TerminalSize;
 use vm_core::guest::{CHUNK, ToGuest};
 
-use super::Link;
+use super::GuestLink;
 use super::connection::{ChannelWaiter, OpenChannel, SEND_TIMEOUT};
 use crate::error::MachineError;
 use crate::exec::ExecTicket;
-use crate::gate::Gate;
+use crate::gate::SendWindow;
 
-impl Link {
+impl GuestLink {
     /// Types, as far as the program reads within the deadline; how many bytes were taken. What has
     /// ended takes all of it, and nobody reads it.
     pub(crate) fn type_in(
@@ -57,7 +57,7 @@ impl Link {
     }
 
     /// The credit of its input; `None` when it has ended.
-    fn input_of(&self, ticket: ExecTicket) -> Result<Option<Arc<Gate>>, MachineError> {
+    fn input_of(&self, ticket: ExecTicket) -> Result<Option<Arc<SendWindow>>, MachineError> {
         let channels = self.connection.channels.lock();
         match channels.get(&ticket.0) {
             Some(OpenChannel {

@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::channel;
 
 use vm_core::guest::{
-    CHUNK, ClockReading, Failure, FailureKind, FrameDecoder, STREAMS, TarSummary, ToHost, VERSION,
-    WINDOW, decode_to_guest, encode_to_host,
+    CHUNK, ClockReading, FailureKind, FrameDecoder, GuestFailure, STREAMS, TarSummary, ToHost,
+    VERSION, WINDOW, decode_to_guest, encode_to_host,
 };
-use vm_core::network::{AllowList, Reach};
-use vm_core::{ExecEnd, OutputStream, Program};
+use vm_core::network::{AllowList, NetworkPolicy};
+use vm_core::{ExecEnd, ExecProgram, OutputStream};
 
 use super::*;
-use crate::Flow;
-use crate::network::{Limits, Traffic, Uplink, proxy};
+use crate::OutputFlow;
+use crate::network::{NetworkLimits, NetworkTraffic, Uplink, proxy};
 
 /// Longer than anything takes that works.
 const LONG: Duration = Duration::from_secs(60);
@@ -39,9 +39,9 @@ impl Dice {
 struct Counting(Arc<AtomicU64>);
 
 impl ExecSink for Counting {
-    fn output(&mut self, _: OutputStream, bytes: &[u8]) -> Flow {
+    fn output(&mut self, _: OutputStream, bytes: &[u8]) -> OutputFlow {
         self.0.fetch_add(bytes.len() as u64, Ordering::SeqCst);
-        Flow::Continue
+        OutputFlow::Continue
     }
 
     fn ended(&mut self, _: ExecEnd) {}
@@ -49,7 +49,7 @@ impl ExecSink for Counting {
 
 /// A connection, the guest's end of it, and how it ends.
 struct Lab {
-    link: Link,
+    link: GuestLink,
     guest: UnixStream,
     gone: Receiver<(FailureReason, String)>,
 }
@@ -66,7 +66,7 @@ fn lab(unread: Duration) -> Lab {
         let _ = ends.shutdown(std::net::Shutdown::Both);
         detail
     });
-    let (link, _) = Link::with_read_timeout(host, FIRST, unread, on_gone).unwrap();
+    let (link, _) = GuestLink::with_read_timeout(host, FIRST, unread, on_gone).unwrap();
     Lab { link, guest, gone }
 }
 
@@ -117,7 +117,7 @@ fn greeted() -> Lab {
 
 fn command() -> ExecSpec {
     ExecSpec {
-        program: Program::Argv(vec!["true".to_owned()]),
+        program: ExecProgram::Argv(vec!["true".to_owned()]),
         cwd: "/".to_owned(),
         env: Default::default(),
         timeout: None,
@@ -140,7 +140,7 @@ fn memory() -> (usize, usize) {
 }
 
 /// Something that answers as it should, in a thread of its own.
-fn honest() -> Link {
+fn honest() -> GuestLink {
     let mut lab = greeted();
     let link = lab.link.clone();
     std::thread::spawn(move || {
@@ -320,7 +320,7 @@ fn any(dice: &mut Dice) -> (Channel, ToHost<'static>) {
         12 => {
             let kind = FailureKind::System;
             let what = "\u{1b}[31m\n".repeat(5000);
-            (channel, ToHost::Failed(Failure { kind, what }))
+            (channel, ToHost::Failed(GuestFailure { kind, what }))
         }
         13 => (channel, ToHost::Ended(ExecEnd::Exited { code: 0 })),
         14 => (channel, ToHost::Clock(ClockReading::default())),
@@ -346,15 +346,15 @@ fn fountain() -> u16 {
 fn open_network(lab: &mut Lab, port: u16) {
     let place = format!("127.0.0.1:{port}").parse().unwrap();
     let uplink = Uplink {
-        reach: Reach {
+        reach: NetworkPolicy {
             manager: AllowList(vec![place]),
             requested: None,
         },
         services: None,
-        limits: Limits::default(),
-        traffic: Arc::new(Traffic::default()),
+        limits: NetworkLimits::default(),
+        traffic: Arc::new(NetworkTraffic::default()),
         resolve: crate::network::by_the_system(),
-        trust: crate::network::Trust::default(),
+        trust: crate::network::TrustedAuthorities::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let link = lab.link.clone();

@@ -9,7 +9,7 @@
 //!
 //! A VM has no network device, whatever runs it: this is its only way out, and a list of names its
 //! only key. Each stream has two threads at most, a window of bytes in each direction, and ends
-//! when nothing moves for [`Limits::idle`].
+//! when nothing moves for [`NetworkLimits::idle`].
 
 mod peer;
 pub(crate) mod proxy;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use tls::Trust;
-use vm_core::network::{REACH_FIELD, REACHED, Reach, Target};
+pub use tls::TrustedAuthorities;
+use vm_core::network::{NetworkPolicy, NetworkTarget, REACH_FIELD, REACHED};
 
 /// Bounds of one VM's network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct NetworkLimits {
     /// Connections at once.
     pub streams: u16,
     /// How long nothing may move on one.
@@ -36,7 +36,7 @@ pub struct Limits {
     pub connect: Duration,
 }
 
-impl Default for Limits {
+impl Default for NetworkLimits {
     fn default() -> Self {
         Self {
             streams: 64,
@@ -50,17 +50,17 @@ impl Default for Limits {
 pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
 /// Told of what was refused; called from the stream's thread.
-pub type OnRefused = Box<dyn Fn(&str, &Refusal) + Send + Sync>;
+pub type OnRefused = Box<dyn Fn(&str, &ProxyRefusal) + Send + Sync>;
 
 /// The services that a VM's owner gives it.
 #[derive(Clone, Debug)]
 pub struct OwnerServices {
     /// Where they are.
-    pub target: Target,
+    pub target: NetworkTarget,
     /// What the manager's configuration lets owners name.
-    pub reach: Reach,
+    pub reach: NetworkPolicy,
     /// What is led to them instead of out.
-    pub led: Vec<Target>,
+    pub led: Vec<NetworkTarget>,
 }
 
 /// The way out of one VM.
@@ -68,15 +68,15 @@ pub struct Uplink {
     /// Where requests to the proxy itself are led.
     pub services: Option<OwnerServices>,
     /// What may be reached.
-    pub reach: Reach,
+    pub reach: NetworkPolicy,
     /// Its bounds.
-    pub limits: Limits,
+    pub limits: NetworkLimits,
     /// Counts; shared by all VMs of a manager.
-    pub traffic: Arc<Traffic>,
+    pub traffic: Arc<NetworkTraffic>,
     /// How names are looked up: [`by_the_system`], but for tests.
     pub resolve: Resolve,
     /// Whose certificates are taken where the manager opens TLS.
-    pub trust: Trust,
+    pub trust: TrustedAuthorities,
     /// Told of what was refused.
     pub on_refused: OnRefused,
 }
@@ -92,7 +92,7 @@ pub fn by_the_system() -> Resolve {
 
 /// Why a request was not passed on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ProxyRefusal {
     /// It is no request for a proxy.
     #[error("{0}")]
     BadRequest(vm_core::network::request::RequestError),
@@ -118,7 +118,7 @@ pub enum Refusal {
     NoRoom,
 }
 
-impl Refusal {
+impl ProxyRefusal {
     /// As metrics and logs name it.
     #[must_use]
     pub fn label(&self) -> &'static str {
@@ -159,14 +159,14 @@ const LABELS: [&str; 7] = [
 
 /// What went through, since the start.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub struct NetworkTraffic {
     connections: AtomicU64,
     refused: [AtomicU64; LABELS.len()],
     sent: AtomicU64,
     received: AtomicU64,
 }
 
-/// [`Traffic`] at one moment.
+/// [`NetworkTraffic`] at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficView {
     /// Connections made for VMs.
@@ -179,7 +179,7 @@ pub struct TrafficView {
     pub received: u64,
 }
 
-impl Traffic {
+impl NetworkTraffic {
     /// The numbers now.
     #[must_use]
     pub fn view(&self) -> TrafficView {
@@ -200,14 +200,14 @@ impl Traffic {
 
 impl Uplink {
     /// The services, where this is led to them.
-    fn leads(&self, target: &Target) -> Option<&OwnerServices> {
+    fn leads(&self, target: &NetworkTarget) -> Option<&OwnerServices> {
         let services = self.services.as_ref();
         services.filter(|services| services.led.contains(target))
     }
 
     /// What a connection of a place that is led to the services begins with: which place it is, and
     /// whether the VM reaches it by itself, or why not.
-    fn opening(&self, target: &Target) -> String {
+    fn opening(&self, target: &NetworkTarget) -> String {
         let reach = match self.addresses(&self.reach, target) {
             Ok(_) => REACHED.to_owned(),
             Err(refusal) => refusal.to_string(),
@@ -216,27 +216,31 @@ impl Uplink {
     }
 
     /// The addresses that may be connected to for this, looked up once.
-    fn addresses(&self, reach: &Reach, target: &Target) -> Result<Vec<IpAddr>, Refusal> {
+    fn addresses(
+        &self,
+        reach: &NetworkPolicy,
+        target: &NetworkTarget,
+    ) -> Result<Vec<IpAddr>, ProxyRefusal> {
         use vm_core::network::TargetHost;
         let shown = || target.to_string();
         if !reach.names(target) {
-            return Err(Refusal::NotListed(shown()));
+            return Err(ProxyRefusal::NotListed(shown()));
         }
         let found = match &target.host {
             TargetHost::Address(address) => vec![*address],
             TargetHost::Name(name) => {
-                (self.resolve)(name).map_err(|_| Refusal::Unresolved(shown()))?
+                (self.resolve)(name).map_err(|_| ProxyRefusal::Unresolved(shown()))?
             }
         };
         if found.is_empty() {
-            return Err(Refusal::Unresolved(shown()));
+            return Err(ProxyRefusal::Unresolved(shown()));
         }
         let allowed: Vec<IpAddr> = found
             .into_iter()
             .filter(|address| reach.connects(*address, target.port, is_foreign(*address)))
             .collect();
         if allowed.is_empty() {
-            return Err(Refusal::Address(shown()));
+            return Err(ProxyRefusal::Address(shown()));
         }
         Ok(allowed)
     }

@@ -4,13 +4,13 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Instant;
 
-use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
-use vm_core::network::{Reach, Target};
+use vm_core::network::request::{self, BodyFraming, MAX_HEAD, ProxyRequest, RequestError};
+use vm_core::network::{NetworkPolicy, NetworkTarget};
 
 use super::peer::Peer;
 use super::relay::relay;
 use super::tls::TlsPeer;
-use super::{Refusal, Traffic, Uplink};
+use super::{NetworkTraffic, ProxyRefusal, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead, StreamServer};
 
 /// What is said before bytes are carried.
@@ -27,32 +27,35 @@ pub(crate) fn server(uplink: Arc<Uplink>) -> StreamServer {
 /// Serves a stream to its end. Blocks, so it has its own thread.
 fn serve(uplink: &Uplink, stream: &GuestStream) {
     if !stream.has_room() {
-        return refuse(uplink, stream, &Refusal::NoRoom);
+        return refuse(uplink, stream, &ProxyRefusal::NoRoom);
     }
     let Ok((head, rest)) = read_head(uplink, stream) else {
         return;
     };
     let asked = head.and_then(|head| request::read(&head));
-    let outcome = match asked.map_err(Refusal::BadRequest) {
-        Ok(Request::Connect(target)) => peer_of(uplink, &target).map(|(peer, opening)| {
+    let outcome = match asked.map_err(ProxyRefusal::BadRequest) {
+        Ok(ProxyRequest::Connect(target)) => peer_of(uplink, &target).map(|(peer, opening)| {
             let begin = [opening.as_bytes(), &rest].concat();
             let _ = stream
                 .write(ESTABLISHED, uplink.limits.idle)
                 .and_then(|()| relay(uplink, stream, &peer, &begin, None));
         }),
-        Ok(Request::Services { head, body }) => match &uplink.services {
-            None => Err(Refusal::BadRequest(RequestError::NotForProxies)),
+        Ok(ProxyRequest::Services { head, body }) => match &uplink.services {
+            None => Err(ProxyRefusal::BadRequest(RequestError::NotForProxies)),
             Some(services) => connect(uplink, &services.reach, &services.target)
                 .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         },
-        Ok(Request::ForwardByTls { target, head, body }) if uplink.leads(&target).is_none() => {
+        Ok(ProxyRequest::ForwardByTls { target, head, body })
+            if uplink.leads(&target).is_none() =>
+        {
             connect(uplink, &uplink.reach, &target)
                 .and_then(|peer| by_tls(uplink, stream, &target, peer))
                 .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest))
         }
         // The services of the VM's owner take it as it is: TLS would end at them.
         Ok(
-            Request::Forward { target, head, body } | Request::ForwardByTls { target, head, body },
+            ProxyRequest::Forward { target, head, body }
+            | ProxyRequest::ForwardByTls { target, head, body },
         ) => peer_of(uplink, &target).map(|(peer, opening)| {
             let head = format!("{opening}{head}");
             forward(uplink, stream, &peer, (&head, body), &rest);
@@ -66,7 +69,7 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
 
 /// A connection for what is asked for, and what it begins with: to that place, or to the services
 /// of the VM's owner where they stand in for it.
-fn peer_of(uplink: &Uplink, target: &Target) -> Result<(TcpStream, String), Refusal> {
+fn peer_of(uplink: &Uplink, target: &NetworkTarget) -> Result<(TcpStream, String), ProxyRefusal> {
     match uplink.leads(target) {
         Some(services) => {
             let peer = connect(uplink, &services.reach, &services.target)?;
@@ -81,13 +84,13 @@ fn forward(
     uplink: &Uplink,
     stream: &GuestStream,
     peer: &impl Peer,
-    (head, body): (&str, Body),
+    (head, body): (&str, BodyFraming),
     rest: &[u8],
 ) {
     let begin = [head.as_bytes(), rest].concat();
     let most = match body {
-        Body::Chunked => None,
-        Body::Length(bytes) => Some(bytes.saturating_add(head.len() as u64)),
+        BodyFraming::Chunked => None,
+        BodyFraming::Length(bytes) => Some(bytes.saturating_add(head.len() as u64)),
     };
     let _ = relay(uplink, stream, peer, &begin, most);
 }
@@ -123,7 +126,11 @@ fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, StreamBroken
 }
 
 /// Connects to the first address that takes it, of those that were checked.
-fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream, Refusal> {
+fn connect(
+    uplink: &Uplink,
+    reach: &NetworkPolicy,
+    target: &NetworkTarget,
+) -> Result<TcpStream, ProxyRefusal> {
     let addresses = uplink.addresses(reach, target)?;
     let try_one = |address: IpAddr| {
         let address = SocketAddr::new(address, target.port);
@@ -131,8 +138,8 @@ fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream,
     };
     // A name with many dead addresses must not hold a stream for minutes.
     let found = addresses.into_iter().take(4).find_map(try_one);
-    let peer = found.ok_or_else(|| Refusal::Unreachable(target.to_string()))?;
-    Traffic::add(&uplink.traffic.connections, 1);
+    let peer = found.ok_or_else(|| ProxyRefusal::Unreachable(target.to_string()))?;
+    NetworkTraffic::add(&uplink.traffic.connections, 1);
     Ok(peer)
 }
 
@@ -140,10 +147,10 @@ fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream,
 fn by_tls(
     uplink: &Uplink,
     stream: &GuestStream,
-    target: &Target,
+    target: &NetworkTarget,
     peer: TcpStream,
-) -> Result<TlsPeer, Refusal> {
-    let refused = |reason| Refusal::Tls(target.to_string(), reason);
+) -> Result<TlsPeer, ProxyRefusal> {
+    let refused = |reason| ProxyRefusal::Tls(target.to_string(), reason);
     stream
         .tie(&peer)
         .map_err(|_| refused("the request was given up".to_owned()))?;
@@ -151,8 +158,8 @@ fn by_tls(
 }
 
 /// Says why: in the status line as well, which is all that many programs show.
-fn refuse(uplink: &Uplink, stream: &GuestStream, refusal: &Refusal) {
-    Traffic::add(&uplink.traffic.refused[refusal.index()], 1);
+fn refuse(uplink: &Uplink, stream: &GuestStream, refusal: &ProxyRefusal) {
+    NetworkTraffic::add(&uplink.traffic.refused[refusal.index()], 1);
     let text = refusal.to_string();
     (uplink.on_refused)(&text, refusal);
     let answer = format!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use vm_core::guest::CHUNK;
 
 use super::peer::Peer;
-use super::{Traffic, Uplink};
+use super::{NetworkTraffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead};
 
 /// When something moved last, in either direction.
@@ -90,7 +90,7 @@ fn upload(
             return true;
         }
         activity.moved();
-        Traffic::add(&uplink.traffic.sent, count);
+        NetworkTraffic::add(&uplink.traffic.sent, count);
         left = left.map(|left| left - count as u64);
         // What follows the end of a request is another one, which was not checked.
         left == Some(0)
@@ -134,7 +134,7 @@ fn download(
             Ok(count) => {
                 stream.write(&buffer[..count], uplink.limits.idle)?;
                 activity.moved();
-                Traffic::add(&uplink.traffic.received, count);
+                NetworkTraffic::add(&uplink.traffic.received, count);
             }
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut => {}

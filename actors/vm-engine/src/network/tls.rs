@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use vm_core::guest::CHUNK;
-use vm_core::network::{Target, TargetHost};
+use vm_core::network::{NetworkTarget, TargetHost};
 
 use super::peer::Peer;
 
@@ -18,16 +18,16 @@ type ClientConfigResult = Result<Arc<ClientConfig>, String>;
 
 /// Which authorities are trusted, asked for with the first connection; nobody's by default.
 #[derive(Clone)]
-pub struct Trust(Arc<dyn Fn() -> ClientConfigResult + Send + Sync>);
+pub struct TrustedAuthorities(Arc<dyn Fn() -> ClientConfigResult + Send + Sync>);
 
-impl Trust {
+impl TrustedAuthorities {
     /// Trusts whom the configuration trusts; an error is why there is none.
     pub fn with_config(config: impl Fn() -> ClientConfigResult + Send + Sync + 'static) -> Self {
         Self(Arc::new(config))
     }
 }
 
-impl Default for Trust {
+impl Default for TrustedAuthorities {
     fn default() -> Self {
         Self::with_config(|| Err("no authority is trusted here".to_owned()))
     }
@@ -47,8 +47,8 @@ impl TlsPeer {
     /// # Errors
     /// Why not, in words.
     pub(super) fn open(
-        trust: &Trust,
-        target: &Target,
+        trust: &TrustedAuthorities,
+        target: &NetworkTarget,
         socket: TcpStream,
         within: Duration,
     ) -> Result<Self, String> {

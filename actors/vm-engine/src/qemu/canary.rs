@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use vm_core::{Limits, TemplateKey};
+use vm_core::{TemplateKey, VmLimits};
 
-use super::command::Memory;
+use super::command::GuestMemory;
 use super::config::{Accelerator, QemuConfig};
 use super::launch;
 use crate::error::DriverError;
@@ -118,8 +118,8 @@ impl Canary {
         let key = TemplateKey {
             image: Default::default(),
             vcpus: 1,
-            mem_mib: Limits::default().min_mem_mib,
-            disk_mib: Limits::default().min_disk_mib,
+            mem_mib: VmLimits::default().min_mem_mib,
+            disk_mib: VmLimits::default().min_disk_mib,
         };
         let id = format!("vm-canary-{}", std::process::id())
             .parse()
@@ -131,7 +131,7 @@ impl Canary {
             &key,
             image,
             self.deadline,
-            Memory::Private,
+            GuestMemory::Private,
             Box::new(|_| {}),
         );
         let outcome = match outcome {

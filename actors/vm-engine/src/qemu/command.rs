@@ -8,7 +8,7 @@ use crate::kernel::MachineKind;
 
 /// Where the guest's memory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub(super) enum GuestMemory {
     /// QEMU's own.
     Private,
     /// A file that keeps what the guest writes: a template's.
@@ -19,16 +19,16 @@ pub(super) enum Memory {
 
 /// What differs from VM to VM.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct MachineShape {
     pub(super) vcpus: u8,
     pub(super) mem_mib: u32,
-    pub(super) memory: Memory,
+    pub(super) memory: GuestMemory,
     /// Whether it waits for a saved state instead of booting.
     pub(super) incoming: bool,
 }
 
 /// The command; the VM's folder will be its working directory.
-pub(super) fn command(config: &QemuConfig, shape: &Shape) -> Command {
+pub(super) fn command(config: &QemuConfig, shape: &MachineShape) -> Command {
     let mut command = Command::new(&config.program);
     // One heap for all threads: each further one is memory of every VM.
     command.env_clear().env("MALLOC_ARENA_MAX", "1");
@@ -93,17 +93,17 @@ fn machine(kind: MachineKind) -> String {
     }
 }
 
-fn memory(shape: &Shape) -> String {
+fn memory(shape: &MachineShape) -> String {
     let size = shape.mem_mib;
     match &shape.memory {
-        Memory::Private => format!("memory-backend-ram,id=ram,size={size}M"),
-        Memory::Shared(path) => {
+        GuestMemory::Private => format!("memory-backend-ram,id=ram,size={size}M"),
+        GuestMemory::Shared(path) => {
             format!(
                 "memory-backend-file,id=ram,size={size}M,share=on,mem-path={}",
                 comma_safe(path)
             )
         }
-        Memory::CopyOnWrite(path) => {
+        GuestMemory::CopyOnWrite(path) => {
             format!(
                 "memory-backend-file,id=ram,size={size}M,share=off,mem-path={}",
                 comma_safe(path)
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    fn line(machine: MachineKind, memory: Memory, incoming: bool) -> String {
-        let shape = Shape {
+    fn line(machine: MachineKind, memory: GuestMemory, incoming: bool) -> String {
+        let shape = MachineShape {
             vcpus: 2,
             mem_mib: 300,
             memory,
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_vm_has_no_network_no_display_and_a_sandbox() {
         for machine in [MachineKind::Q35, MachineKind::Microvm] {
-            let line = line(machine, Memory::Private, false);
+            let line = line(machine, GuestMemory::Private, false);
             for part in [
                 "-nodefaults",
                 "-no-user-config",
@@ -223,10 +223,14 @@ mod tests {
 
     #[test]
     fn a_clone_never_writes_to_its_templates_memory() {
-        let clone = line(MachineKind::Q35, Memory::CopyOnWrite("/a,b".into()), true);
+        let clone = line(
+            MachineKind::Q35,
+            GuestMemory::CopyOnWrite("/a,b".into()),
+            true,
+        );
         assert!(clone.contains("share=off,mem-path=/a,,b"), "{clone}");
         assert!(clone.contains("-incoming defer"));
-        let template = line(MachineKind::Q35, Memory::Shared("/a".into()), false);
+        let template = line(MachineKind::Q35, GuestMemory::Shared("/a".into()), false);
         assert!(template.contains("share=on") && !template.contains("-incoming"));
     }
 }

@@ -11,15 +11,15 @@ use std::time::Duration;
 use vm_core::guest::{Greeting, VERSION};
 use vm_core::{MAX_SNAPSHOTS, TemplateKey, VmId};
 
-use super::command::{Memory, Shape};
+use super::command::{GuestMemory, MachineShape};
 use super::config::{DISK, HINT, QemuConfig};
 use super::monitor::snapshot_bytes;
 use crate::error::DriverError;
 use crate::event::OnMachineEvent;
 use crate::image::Image;
-use crate::link::{FIRST, FIRST_OF_CLONE, HelloFailure, Link, await_hello};
+use crate::link::{FIRST, FIRST_OF_CLONE, GuestLink, HelloFailure, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, on_disconnect};
-use crate::process::{FileLimit, Process};
+use crate::process::{DriverProcess, FileLimit};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
 
@@ -36,7 +36,7 @@ pub(super) fn start(
     key: &TemplateKey,
     image: &Arc<Image>,
     deadline: Duration,
-    memory: Memory,
+    memory: GuestMemory,
     on_event: OnMachineEvent,
 ) -> Result<StartedVm, DriverError> {
     let directory = MachineDirectory::new(config.runtime.join(id.as_str()))?;
@@ -49,7 +49,7 @@ pub(super) fn start(
             source,
         }
     })?;
-    let shape = Shape {
+    let shape = MachineShape {
         vcpus: key.vcpus,
         mem_mib: key.mem_mib,
         memory,
@@ -98,8 +98,8 @@ pub(super) fn disk_bytes(key: &TemplateKey, image: &Image) -> u64 {
 
 /// A process with its two connections.
 pub(super) struct LaunchedQemu {
-    pub(super) process: Arc<Process>,
-    pub(super) link: Link,
+    pub(super) process: Arc<DriverProcess>,
+    pub(super) link: GuestLink,
     pub(super) greeting: Receiver<Greeting>,
     pub(super) qmp: Qmp,
     pub(super) ending: Arc<AtomicBool>,
@@ -131,7 +131,7 @@ impl LaunchedQemu {
 pub(super) fn launch(
     config: &QemuConfig,
     directory: &MachineDirectory,
-    shape: &Shape,
+    shape: &MachineShape,
     disk_bytes: u64,
     on_event: OnMachineEvent,
 ) -> Result<LaunchedQemu, DriverError> {
@@ -154,7 +154,12 @@ pub(super) fn launch(
         usual,
         most: usual + MAX_SNAPSHOTS as u64 * snapshot_bytes(shape.mem_mib),
     };
-    let process = Arc::new(Process::start(command, directory.path(), limit, HINT)?);
+    let process = Arc::new(DriverProcess::start(
+        command,
+        directory.path(),
+        limit,
+        HINT,
+    )?);
     let ending = Arc::new(AtomicBool::new(false));
     let on_disconnect = on_disconnect(Arc::clone(&process), Arc::clone(&ending), on_event);
     let first = if shape.incoming {
@@ -162,7 +167,7 @@ pub(super) fn launch(
     } else {
         FIRST
     };
-    let (link, greeting) = match Link::new(agent, first, on_disconnect) {
+    let (link, greeting) = match GuestLink::new(agent, first, on_disconnect) {
         Ok(link) => link,
         Err(source) => {
             process.kill()?;

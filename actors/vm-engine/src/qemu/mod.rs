@@ -29,8 +29,8 @@ pub use config::{Accelerator, QemuConfig};
 use crate::driver::{Driver, Machine, StartRequest, Template};
 use crate::error::{DriverError, MachineError};
 use crate::image::Image;
-use crate::machine::{Monitor, NewMachine, VmMachine};
-use command::Memory;
+use crate::machine::{NewMachine, PauseControl, VmMachine};
+use command::GuestMemory;
 use config::HINT;
 use monitor::QemuMonitor;
 
@@ -60,11 +60,11 @@ impl QemuDriver {
             &key,
             &request.image,
             request.boot_deadline,
-            Memory::Private,
+            GuestMemory::Private,
             request.on_event,
         )?;
         let link = started.machine.link.clone();
-        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor::new(
+        let monitor: Arc<dyn PauseControl> = Arc::new(QemuMonitor::new(
             started.qmp,
             &started.machine.process,
             key.mem_mib,

@@ -10,8 +10,8 @@ use vm_core::SnapshotName;
 
 use super::config::DISK;
 use crate::error::{DriverError, MachineError};
-use crate::machine::{Monitor, Snapshots};
-use crate::process::{Process, free_mib};
+use crate::machine::{PauseControl, SnapshotControl};
+use crate::process::{DriverProcess, free_mib};
 use crate::qmp::Qmp;
 
 /// MiB of a disk that snapshots leave to others.
@@ -25,13 +25,13 @@ pub(super) fn snapshot_bytes(mem_mib: u32) -> u64 {
 /// The monitor of a VM that runs.
 pub(super) struct QemuMonitor {
     qmp: Mutex<Qmp>,
-    process: Arc<Process>,
+    process: Arc<DriverProcess>,
     /// The guest's memory.
     mem_mib: u32,
 }
 
 impl QemuMonitor {
-    pub(super) fn new(qmp: Qmp, process: &Arc<Process>, mem_mib: u32) -> Self {
+    pub(super) fn new(qmp: Qmp, process: &Arc<DriverProcess>, mem_mib: u32) -> Self {
         Self {
             qmp: Mutex::new(qmp),
             process: Arc::clone(process),
@@ -86,7 +86,7 @@ fn lost_error(error: &DriverError) -> MachineError {
     MachineError::Terminated(error.to_string())
 }
 
-impl Monitor for QemuMonitor {
+impl PauseControl for QemuMonitor {
     fn stop(&self, deadline: Duration) -> Result<(), DriverError> {
         let mut qmp = self.qmp.lock();
         qmp.run("stop", &Value::Null, deadline).map(drop)
@@ -97,12 +97,12 @@ impl Monitor for QemuMonitor {
         qmp.run("cont", &Value::Null, deadline).map(drop)
     }
 
-    fn snapshots(&self) -> Option<&dyn Snapshots> {
+    fn snapshots(&self) -> Option<&dyn SnapshotControl> {
         Some(self)
     }
 }
 
-impl Snapshots for QemuMonitor {
+impl SnapshotControl for QemuMonitor {
     fn save(&self, name: &SnapshotName, deadline: Duration) -> Result<u64, MachineError> {
         self.check_room()?;
         self.process.allow_growth(snapshot_bytes(self.mem_mib));

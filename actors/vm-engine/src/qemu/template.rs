@@ -9,18 +9,18 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TemplateKey, VmId};
+use vm_core::{ExecEnd, ExecProgram, ExecSpec, OutputStream, TemplateKey, VmId};
 
-use super::command::{Memory, Shape};
+use super::command::{GuestMemory, MachineShape};
 use super::config::{DISK, QemuConfig};
 use super::launch::{LaunchedQemu, disk_bytes, launch, start};
 use super::monitor::QemuMonitor;
 use crate::driver::{CloneRequest, Machine, Template};
 use crate::error::{DriverError, MachineError};
-use crate::exec::{ExecSink, Flow};
+use crate::exec::{ExecSink, OutputFlow};
 use crate::image::{DiskFormat, Image};
-use crate::link::Link;
-use crate::machine::{MachineDirectory, Monitor, NewMachine, VmMachine};
+use crate::link::GuestLink;
+use crate::machine::{MachineDirectory, NewMachine, PauseControl, VmMachine};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
 
@@ -96,7 +96,7 @@ fn make_once(
         key,
         image,
         config.boot_deadline,
-        Memory::Shared(ram),
+        GuestMemory::Shared(ram),
         Box::new(|_| {}),
     )?;
     warm(&started.machine.link, TEMPLATE_SCRIPT, WARM_TIMEOUT);
@@ -130,9 +130,9 @@ const TEMPLATE_SCRIPT: &str =
 const CLONE_SCRIPT: &str = "true";
 
 /// Runs a script and waits for it. An image without bash or git is a slower one, not a wrong one.
-fn warm(link: &Link, script: &str, deadline: Duration) {
+fn warm(link: &GuestLink, script: &str, deadline: Duration) {
     let spec = ExecSpec {
-        program: Program::Script {
+        program: ExecProgram::Script {
             text: script.to_owned(),
             shell: ExecSpec::shell("bash").expect("bash is a known shell"),
         },
@@ -151,8 +151,8 @@ fn warm(link: &Link, script: &str, deadline: Duration) {
 struct EndWaiter(Sender<ExecEnd>);
 
 impl ExecSink for EndWaiter {
-    fn output(&mut self, _stream: OutputStream, _bytes: &[u8]) -> Flow {
-        Flow::Continue
+    fn output(&mut self, _stream: OutputStream, _bytes: &[u8]) -> OutputFlow {
+        OutputFlow::Continue
     }
 
     fn ended(&mut self, end: ExecEnd) {
@@ -212,10 +212,10 @@ impl QemuTemplate {
                 source,
             },
         )?;
-        let shape = Shape {
+        let shape = MachineShape {
             vcpus: self.key.vcpus,
             mem_mib: self.key.mem_mib,
-            memory: Memory::CopyOnWrite(self.frozen.ram()),
+            memory: GuestMemory::CopyOnWrite(self.frozen.ram()),
             incoming: true,
         };
         let mut launched = launch(
@@ -247,7 +247,8 @@ impl QemuTemplate {
             qmp,
             ..
         } = launched;
-        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor::new(qmp, &process, self.key.mem_mib));
+        let monitor: Arc<dyn PauseControl> =
+            Arc::new(QemuMonitor::new(qmp, &process, self.key.mem_mib));
         let keeps: Vec<Arc<dyn Send + Sync>> = vec![
             Arc::<FrozenFiles>::clone(&self.frozen),
             Arc::<Image>::clone(&self.image),

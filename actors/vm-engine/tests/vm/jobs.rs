@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use vm_core::guest::FailureKind;
-use vm_core::{ExecEnd, ExecSpec, Program};
-use vm_engine::{Flow, MachineError};
+use vm_core::{ExecEnd, ExecProgram, ExecSpec};
+use vm_engine::{MachineError, OutputFlow};
 
 use crate::support::{Collect, CollectedOutput, Lab, TEST_TIMEOUT, begin, run, script};
 
@@ -46,7 +46,7 @@ fn jobs_in_one_vm() {
     let hostile = "$(id >/pwned) `id` ; \" ' \n\\";
     let argv = ["printf", "%s", hostile].map(str::to_owned).to_vec();
     let spec = ExecSpec {
-        program: Program::Argv(argv),
+        program: ExecProgram::Argv(argv),
         ..script("")
     };
     assert_eq!(begin(vm, spec).outcome().stdout, hostile);
@@ -54,7 +54,7 @@ fn jobs_in_one_vm() {
 
     // x2: what cannot start says why, and has no exit code.
     let missing = ExecSpec {
-        program: Program::Argv(vec!["no-such-program".to_owned()]),
+        program: ExecProgram::Argv(vec!["no-such-program".to_owned()]),
         ..script("")
     };
     let ExecEnd::NotStarted { reason } = begin(vm, missing).outcome().end else {
@@ -140,7 +140,7 @@ fn r10_output_is_bounded() {
             spec,
             Box::new(Collect {
                 sender,
-                flow: Flow::Hold,
+                flow: OutputFlow::Hold,
             }),
         )
         .unwrap();

@@ -97,7 +97,7 @@ fn a_killed_monitor_is_noticed() {
                 script("true"),
                 Box::new(crate::support::Collect {
                     sender: std::sync::mpsc::channel().0,
-                    flow: vm_engine::Flow::Continue
+                    flow: vm_engine::OutputFlow::Continue
                 })
             )
             .is_err()

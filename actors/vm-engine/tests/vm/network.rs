@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use vm_core::ExecEnd;
-use vm_core::network::{AllowList, Reach};
-use vm_engine::network::{Limits, Traffic, Trust, Uplink};
+use vm_core::network::{AllowList, NetworkPolicy};
+use vm_engine::network::{NetworkLimits, NetworkTraffic, TrustedAuthorities, Uplink};
 use vm_engine::{Machine, StartRequest};
 
 use crate::support::{ExecResult, Lab, TEST_TIMEOUT, clone_of, identity, run};
@@ -52,7 +52,7 @@ fn echo(mut peer: TcpStream) {
 struct LocalServers {
     files: u16,
     echo: u16,
-    traffic: Arc<Traffic>,
+    traffic: Arc<NetworkTraffic>,
 }
 
 impl LocalServers {
@@ -76,15 +76,15 @@ impl LocalServers {
         ];
         let places = places.iter().map(|text| text.parse().unwrap());
         let uplink = Uplink {
-            reach: Reach {
+            reach: NetworkPolicy {
                 manager: AllowList(places.collect()),
                 requested: None,
             },
             services: None,
-            limits: Limits::default(),
+            limits: NetworkLimits::default(),
             traffic: Arc::clone(&self.traffic),
             resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
-            trust: Trust::default(),
+            trust: TrustedAuthorities::default(),
             on_refused: Box::new(|_, _| {}),
         };
         machine

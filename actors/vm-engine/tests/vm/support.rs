@@ -10,12 +10,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use vm_core::{ExecEnd, ExecSpec, ImageRef, Network, OutputStream, Program, VmSpec};
+use vm_core::{ExecEnd, ExecProgram, ExecSpec, ImageRef, Network, OutputStream, VmSpec};
 use vm_engine::image::kernel::KernelStore;
 use vm_engine::image::{Image, ImageStore, Recipe};
 use vm_engine::qemu::{Accelerator, QemuConfig, QemuDriver};
 use vm_engine::{
-    CloneRequest, Driver, ExecSink, ExecTicket, Flow, Identity, Machine, MachineEvent,
+    CloneRequest, Driver, ExecSink, ExecTicket, Identity, Machine, MachineEvent, OutputFlow,
     StartRequest, Template,
 };
 
@@ -253,7 +253,7 @@ pub(crate) fn warm_clone_of(template: &Arc<dyn Template>, id: &str) -> Arc<dyn M
 
 pub(crate) fn script(text: &str) -> ExecSpec {
     ExecSpec {
-        program: Program::Script {
+        program: ExecProgram::Script {
             text: text.to_owned(),
             shell: ExecSpec::shell("bash").unwrap(),
         },
@@ -274,11 +274,11 @@ pub(crate) enum CollectedOutput {
 /// Passes on what it is told; holds when asked to.
 pub(crate) struct Collect {
     pub(crate) sender: Sender<CollectedOutput>,
-    pub(crate) flow: Flow,
+    pub(crate) flow: OutputFlow,
 }
 
 impl ExecSink for Collect {
-    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> OutputFlow {
         let _ = self
             .sender
             .send(CollectedOutput::Output(stream, bytes.to_vec()));
@@ -303,7 +303,7 @@ pub(crate) fn begin(machine: &dyn Machine, spec: ExecSpec) -> Running {
             spec,
             Box::new(Collect {
                 sender,
-                flow: Flow::Continue,
+                flow: OutputFlow::Continue,
             }),
         )
         .unwrap();

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use vm_core::{ExecEnd, ExecSpec, Program, TerminalSize};
-use vm_engine::{ExecTicket, Flow, Machine};
+use vm_core::{ExecEnd, ExecProgram, ExecSpec, TerminalSize};
+use vm_engine::{ExecTicket, Machine, OutputFlow};
 
 use crate::support::{
     Collect, CollectedOutput, Lab, TEST_TIMEOUT, clone_of, identity, run, script,
@@ -22,11 +22,11 @@ impl<'m> Shell<'m> {
     fn open(vm: &'m dyn Machine, argv: &[&str]) -> Self {
         let (sender, news) = channel();
         let spec = ExecSpec {
-            program: Program::Argv(argv.iter().map(|word| (*word).to_owned()).collect()),
+            program: ExecProgram::Argv(argv.iter().map(|word| (*word).to_owned()).collect()),
             terminal: Some(TerminalSize::USUAL),
             ..script("")
         };
-        let flow = Flow::Continue;
+        let flow = OutputFlow::Continue;
         let ticket = vm.exec(spec, Box::new(Collect { sender, flow })).unwrap();
         Self {
             vm,
@@ -128,11 +128,11 @@ fn i17_a_flood_on_a_terminal_is_bounded_both_ways() {
     // Output that nobody takes: the window, and no more.
     let (sender, news) = channel();
     let spec = ExecSpec {
-        program: Program::Argv(vec!["yes".to_owned()]),
+        program: ExecProgram::Argv(vec!["yes".to_owned()]),
         terminal: Some(TerminalSize::USUAL),
         ..script("")
     };
-    let flow = Flow::Hold;
+    let flow = OutputFlow::Hold;
     let ticket = vm.exec(spec, Box::new(Collect { sender, flow })).unwrap();
     let mut held = 0;
     while let Ok(CollectedOutput::Output(_, bytes)) = news.recv_timeout(Duration::from_secs(3)) {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::name::{host_name, port_number};
-use super::target::{Target, TargetHost};
+use super::target::{NetworkTarget, TargetHost};
 
 /// The ports that a pattern without one stands for.
 const WEB_PORTS: [u16; 2] = [80, 443];
@@ -137,7 +137,7 @@ impl HostPattern {
     }
 
     /// Whether what is asked for is named by this.
-    pub(super) fn names(&self, target: &Target) -> bool {
+    pub(super) fn names(&self, target: &NetworkTarget) -> bool {
         let host = match (&self.hosts, &target.host) {
             (Hosts::Any, _) => true,
             (Hosts::Name(own), TargetHost::Name(name)) => own == name,

@@ -7,7 +7,7 @@ mod target;
 use serde::{Deserialize, Serialize};
 
 pub use host_pattern::{HostPattern, HostPatternError};
-pub use target::{Target, TargetError, TargetHost};
+pub use target::{NetworkTarget, TargetError, TargetHost};
 
 /// Where a VM's programs find the proxy, and the services of the VM's owner, on its own loopback
 /// interface.
@@ -29,7 +29,7 @@ pub struct AllowList(pub Vec<HostPattern>);
 impl AllowList {
     /// Whether what is asked for is on it.
     #[must_use]
-    pub fn names(&self, target: &Target) -> bool {
+    pub fn names(&self, target: &NetworkTarget) -> bool {
         self.0.iter().any(|pattern| pattern.names(target))
     }
 

@@ -11,7 +11,7 @@ use super::name::{host_name, port_number};
 /// A host and port that a program in a VM asks for. Text form: `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Target {
+pub struct NetworkTarget {
     /// The host.
     pub host: TargetHost,
     /// The port.
@@ -32,7 +32,7 @@ pub enum TargetHost {
 #[error("the host or port that is asked for cannot be read")]
 pub struct TargetError;
 
-impl Target {
+impl NetworkTarget {
     /// Reads `host:port`, `[v6]:port`, or, where there is a `default` port, the host alone. User
     /// names, zones of addresses, and numbers that only a resolver takes for addresses are refused.
     ///
@@ -61,7 +61,7 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
+impl FromStr for NetworkTarget {
     type Err = TargetError;
 
     fn from_str(text: &str) -> Result<Self, TargetError> {
@@ -69,7 +69,7 @@ impl FromStr for Target {
     }
 }
 
-impl TryFrom<String> for Target {
+impl TryFrom<String> for NetworkTarget {
     type Error = TargetError;
 
     fn try_from(text: String) -> Result<Self, TargetError> {
@@ -77,13 +77,13 @@ impl TryFrom<String> for Target {
     }
 }
 
-impl From<Target> for String {
-    fn from(target: Target) -> Self {
+impl From<NetworkTarget> for String {
+    fn from(target: NetworkTarget) -> Self {
         target.to_string()
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for NetworkTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
             TargetHost::Name(name) => f.write_str(name)?,

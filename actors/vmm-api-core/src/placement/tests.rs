@@ -32,13 +32,13 @@ const fn size(mem_mib: u64, vcpus: u32) -> VmSize {
 }
 
 /// An emulating host.
-fn host<'a>(name: &'a str, images: &'a [String], room: Option<FreeResources>) -> Host<'a> {
-    Host {
+fn host<'a>(name: &'a str, images: &'a [String], room: Option<FreeResources>) -> PlacementHost<'a> {
+    PlacementHost {
         name,
         labels: &[],
         is_cordoned: false,
         trouble: None,
-        facts: Some(Facts {
+        facts: Some(HostCapabilities {
             isolation: Some(EmulatedVm),
             images,
             fetchable: &[],
@@ -58,7 +58,7 @@ const fn wanted<'a>() -> HostRequest<'a> {
     }
 }
 
-fn names<'a>(hosts: &[Host<'a>], found: &[usize]) -> Vec<&'a str> {
+fn names<'a>(hosts: &[PlacementHost<'a>], found: &[usize]) -> Vec<&'a str> {
     found.iter().map(|index| hosts[*index].name).collect()
 }
 
@@ -66,7 +66,7 @@ fn names<'a>(hosts: &[Host<'a>], found: &[usize]) -> Vec<&'a str> {
 fn i18_a_host_must_fit_in_labels_isolation_and_image() {
     let images = ["default".to_owned(), "full".to_owned()];
     let labels = ["GPU".to_owned(), "east".to_owned()];
-    let gpu = Host {
+    let gpu = PlacementHost {
         labels: &labels,
         ..host("gpu", &images, room(4, 4096))
     };
@@ -101,7 +101,7 @@ fn i18_what_is_not_known_is_no_reason_against_a_host() {
     let mut new = host("new", &[], None);
     new.facts = None;
     let mut silent = host("silent", &[], None);
-    silent.facts = silent.facts.map(|facts| Facts {
+    silent.facts = silent.facts.map(|facts| HostCapabilities {
         isolation: Some(HardwareVm),
         ..facts
     });
@@ -118,19 +118,19 @@ fn i18_what_is_not_known_is_no_reason_against_a_host() {
 fn i18_the_best_host_answers_has_room_and_few_jobs_of_the_repository() {
     let own = ["a/b".to_owned()];
     let others = ["c/d".to_owned(), "c/e".to_owned()];
-    let busy = Host {
+    let busy = PlacementHost {
         jobs: &own,
         ..host("busy", &[], room(4, 8000))
     };
-    let roomy = Host {
+    let roomy = PlacementHost {
         jobs: &others,
         ..host("roomy", &[], room(4, 6000))
     };
-    let gone = Host {
+    let gone = PlacementHost {
         trouble: Some("connection refused"),
         ..host("gone", &[], room(4, 8192))
     };
-    let cordoned = Host {
+    let cordoned = PlacementHost {
         is_cordoned: true,
         ..host("cordoned", &[], room(4, 8192))
     };
@@ -160,7 +160,7 @@ fn i18_a_host_that_prepares_itself_is_not_refused_for_its_isolation() {
         ..wanted()
     };
     let mut preparing = host("preparing", &[], room(4, 8192));
-    preparing.facts = preparing.facts.map(|facts| Facts {
+    preparing.facts = preparing.facts.map(|facts| HostCapabilities {
         isolation: None,
         ..facts
     });
@@ -207,9 +207,11 @@ fn i18_a_machine_that_is_larger_than_a_host_does_not_wait_for_room_there() {
 }
 
 /// The host, with these images that it can fetch.
-fn fetching<'a>(host: &Host<'a>, fetchable: &'a [String]) -> Host<'a> {
-    let facts = host.facts.map(|facts| Facts { fetchable, ..facts });
-    Host {
+fn fetching<'a>(host: &PlacementHost<'a>, fetchable: &'a [String]) -> PlacementHost<'a> {
+    let facts = host
+        .facts
+        .map(|facts| HostCapabilities { fetchable, ..facts });
+    PlacementHost {
         facts,
         ..host.clone()
     }
@@ -219,7 +221,7 @@ fn fetching<'a>(host: &Host<'a>, fetchable: &'a [String]) -> Host<'a> {
 fn i18_a_host_that_can_fetch_the_image_fits_and_of_equals_comes_behind() {
     let (here, other) = (["default".to_owned()], ["full".to_owned()]);
     let jobs = ["c/d".to_owned()];
-    let busier = Host {
+    let busier = PlacementHost {
         jobs: &jobs,
         ..host("busier", &here, room(4, 4096))
     };
@@ -246,7 +248,7 @@ fn i18_a_host_that_can_fetch_the_image_fits_and_of_equals_comes_behind() {
 #[test]
 fn i18_where_no_host_fits_those_are_asked_that_lacked_the_image() {
     let (here, other) = (["default".to_owned()], ["full".to_owned()]);
-    let cordoned = Host {
+    let cordoned = PlacementHost {
         is_cordoned: true,
         ..host("cordoned", &other, room(4, 8192))
     };
@@ -255,13 +257,13 @@ fn i18_where_no_host_fits_those_are_asked_that_lacked_the_image() {
         ..wanted()
     };
     let mut sandbox = host("sandbox", &other, room(4, 8192));
-    sandbox.facts = sandbox.facts.map(|facts| Facts {
+    sandbox.facts = sandbox.facts.map(|facts| HostCapabilities {
         isolation: Some(NamespaceSandbox),
         ..facts
     });
     let roomy = host("roomy", &other, room(4, 8192));
     let mut hosts = vec![sandbox, cordoned, host("b", &other, room(4, 4096)), roomy];
-    let asked = |hosts: &[Host<'_>]| {
+    let asked = |hosts: &[PlacementHost<'_>]| {
         let mut placement = place(hosts, &weak);
         placement.retry_images();
         placement
@@ -347,10 +349,10 @@ proptest! {
         isolation in 0_usize..3,
     ) {
         let own = ["x".to_owned()];
-        let hosts: Vec<Host<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory, vcpus)| Host {
+        let hosts: Vec<PlacementHost<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory, vcpus)| PlacementHost {
             labels: if *labelled { &own } else { &[] },
             is_cordoned: *cordoned,
-            facts: Some(Facts { isolation: Some(LEVELS[*offers]), images: &[], fetchable: &[], room: room_of(*vcpus, *vms, *memory) }),
+            facts: Some(HostCapabilities { isolation: Some(LEVELS[*offers]), images: &[], fetchable: &[], room: room_of(*vcpus, *vms, *memory) }),
             ..host("h", &[], None)
         }).collect();
         let wanted = HostRequest { labels: &own, isolation: LEVELS[isolation], size: size(512, 2), ..wanted() };
@@ -375,9 +377,9 @@ proptest! {
         let (image, none) = (["default".to_owned()], ["x".to_owned()]);
         let others = ["c/d".to_owned(), "a/b".to_owned()];
         let all: Vec<String> = (0..kinds.len()).map(|number| format!("h{number}")).collect();
-        let hosts: Vec<Host<'_>> = kinds.iter().zip(&all).map(|((has, vms, memory, jobs), name)| {
+        let hosts: Vec<PlacementHost<'_>> = kinds.iter().zip(&all).map(|((has, vms, memory, jobs), name)| {
             let images = if *has == 0 { &image } else { &none };
-            let known = Host { jobs: &others[..*jobs], ..host(name, images, room(*vms, memory * 1024)) };
+            let known = PlacementHost { jobs: &others[..*jobs], ..host(name, images, room(*vms, memory * 1024)) };
             if *has == 2 { known } else { fetching(&known, &image) }
         }).collect();
         let placement = place(&hosts, &wanted());

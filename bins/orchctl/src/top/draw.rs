@@ -11,11 +11,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::keys;
-use super::layout::{Areas, areas, first_run, inside};
-use super::model::{ActorLine, Focus, Model, RunAction};
+use super::layout::{TopLayout, areas, first_run, inside};
+use super::model::{ActorLine, RunAction, TopFocus, TopModel};
 
 /// Draws everything.
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
+pub(super) fn draw(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette) {
     let area = frame.area();
     if area.width < 20 || area.height < 4 {
         frame.render_widget(Paragraph::new("make it larger"), area);
@@ -43,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
 }
 
 /// Two lines: how it is, and what is odd.
-fn head(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn head(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette, area: Rect) {
     let Some(snapshot) = &model.snapshot else {
         frame.render_widget(
             Line::styled(" asking the orchestrator…", palette.note),
@@ -135,12 +135,12 @@ fn framed<'a>(title: &str, has_focus: bool, palette: &Palette) -> Block<'a> {
         .title(Span::styled(format!(" {title} "), palette.title))
 }
 
-fn runs(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) {
+fn runs(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette, areas: &TopLayout) {
     let inner = inside(areas.runs, areas.is_text);
     if !areas.is_text {
         let title = format!("Runs {}", model.runs().len());
         frame.render_widget(
-            framed(&title, model.focus == Focus::Runs, palette),
+            framed(&title, model.focus == TopFocus::Runs, palette),
             areas.runs,
         );
     }
@@ -157,7 +157,8 @@ fn runs(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) 
     for (at, run) in model.runs().iter().enumerate().skip(first).take(shown) {
         let text = run_row(run, model.now, &widths);
         let style = run_style(run, palette);
-        let is_chosen = !areas.is_text && at == model.chosen_index() && model.focus == Focus::Runs;
+        let is_chosen =
+            !areas.is_text && at == model.chosen_index() && model.focus == TopFocus::Runs;
         let pad = " ".repeat(columns.saturating_sub(width(&text)));
         let style = if is_chosen {
             style.patch(palette.selected)
@@ -221,11 +222,11 @@ fn run_style(run: &RunView, palette: &Palette) -> Style {
     }
 }
 
-fn actors(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) {
+fn actors(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette, areas: &TopLayout) {
     let inner = inside(areas.actors, areas.is_text);
     if !areas.is_text {
         let title = format!("Actors {}", model.actors().len());
-        let has_focus = model.focus == Focus::Actors;
+        let has_focus = model.focus == TopFocus::Actors;
         frame.render_widget(framed(&title, has_focus, palette), areas.actors);
     }
     let columns = usize::from(inner.width);
@@ -266,7 +267,7 @@ fn actor_style(actor: &ActorLine, palette: &Palette) -> Style {
 }
 
 /// A run that is read, over both lists.
-fn detail(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
+fn detail(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette) {
     let Some(detail) = &model.detail else { return };
     let area = Rect::new(0, 2, model.size.0, model.size.1.saturating_sub(4));
     frame.render_widget(Clear, area);
@@ -283,7 +284,7 @@ fn detail(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
 }
 
-fn notice(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn notice(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette, area: Rect) {
     let columns = usize::from(area.width);
     let (text, style) = match (&model.question, &model.notice) {
         (Some((action, id)), _) => {
@@ -313,7 +314,7 @@ fn notice(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
     frame.render_widget(Line::styled(text, style), area);
 }
 
-fn help_line(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn help_line(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette, area: Rect) {
     let mut spans = vec![Span::raw(" ")];
     let mut left = usize::from(area.width).saturating_sub(1);
     for (key, label) in keys::help(model) {
@@ -328,7 +329,7 @@ fn help_line(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect
     frame.render_widget(Line::from(spans), area);
 }
 
-fn help_page(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
+fn help_page(frame: &mut Frame<'_>, model: &TopModel, palette: &Palette) {
     let mut before = model.clone();
     before.is_help = false;
     let mut lines: Vec<Line<'_>> = keys::help(&before)

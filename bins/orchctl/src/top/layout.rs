@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::model::{Focus, Model};
+use super::model::{TopFocus, TopModel};
 
 /// From here on runs and actors stand side by side.
 const WIDE: u16 = 150;
@@ -12,7 +12,7 @@ const TALL: u16 = 16;
 
 /// Where everything stands.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Areas {
+pub(super) struct TopLayout {
     pub(super) head: Rect,
     pub(super) runs: Rect,
     pub(super) actors: Rect,
@@ -21,7 +21,7 @@ pub(super) struct Areas {
     pub(super) is_text: bool,
 }
 
-impl Areas {
+impl TopLayout {
     /// Where the rows of runs stand.
     pub(super) fn run_rows(&self) -> Rect {
         below_head(inside(self.runs, self.is_text))
@@ -29,18 +29,18 @@ impl Areas {
 }
 
 /// Where everything stands on this screen.
-pub(super) fn areas(model: &Model) -> Areas {
+pub(super) fn areas(model: &TopModel) -> TopLayout {
     let (width, height) = model.size;
     if model.is_text {
         let runs = u16::try_from(model.runs().len() + 1).unwrap_or(height);
         let runs = runs.min(height.saturating_sub(2));
         let actors = height.saturating_sub(2 + runs);
-        return Areas {
+        return TopLayout {
             head: Rect::new(0, 0, width, 2.min(height)),
             runs: Rect::new(0, 2.min(height), width, runs),
             actors: Rect::new(0, height - actors, width, actors),
             is_text: true,
-            ..Areas::default()
+            ..TopLayout::default()
         };
     }
     let body = Rect::new(0, 2.min(height), width, height.saturating_sub(4));
@@ -62,13 +62,13 @@ pub(super) fn areas(model: &Model) -> Areas {
             },
             Rect::new(0, body.y + upper, width, body.height - upper),
         )
-    } else if model.focus == Focus::Runs {
+    } else if model.focus == TopFocus::Runs {
         (body, Rect::default())
     } else {
         (Rect::default(), body)
     };
     let line = |row: u16| Rect::new(0, row, width, u16::from(row < height));
-    Areas {
+    TopLayout {
         head: Rect::new(0, 0, width, 2.min(height)),
         runs,
         actors,
@@ -99,7 +99,7 @@ fn below_head(area: Rect) -> Rect {
 }
 
 /// The first run that is shown, so that the chosen one is.
-pub(super) fn first_run(model: &Model, areas: &Areas) -> usize {
+pub(super) fn first_run(model: &TopModel, areas: &TopLayout) -> usize {
     let rows = usize::from(areas.run_rows().height).max(1);
     model.chosen_index() / rows * rows
 }

@@ -28,12 +28,12 @@ use ratatui::backend::TestBackend;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arguments::TopOptions;
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::output::write;
-use model::{Effect, Event, Model};
+use model::{TopEffect, TopEvent, TopModel};
 use update::update;
-use work::PendingRequests;
+use work::TopRequests;
 
 /// Columns of a frame that no terminal has a say in, unless COLUMNS does.
 const COLUMNS: u16 = 100;
@@ -43,10 +43,10 @@ const MOST_ROWS: u16 = 200;
 
 /// Runs `top`; the exit code.
 pub(crate) async fn top(
-    bridge: Bridge,
+    bridge: OrchestratorClient,
     options: &TopOptions,
     environment: &Environment,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     if options.once || !std::io::stdout().is_terminal() {
         let snapshot = work::fetch(&bridge).await?;
         let columns = environment
@@ -60,12 +60,12 @@ pub(crate) async fn top(
 }
 
 /// One frame as text, as high as it needs.
-fn frame(snapshot: model::Snapshot, columns: u16, now: Timestamp) -> String {
+fn frame(snapshot: model::StatusSnapshot, columns: u16, now: Timestamp) -> String {
     let rows = 4 + snapshot.runs.len() + snapshot.actors.len();
     let rows = u16::try_from(rows).unwrap_or(MOST_ROWS).min(MOST_ROWS);
-    let mut model = Model::new((columns, rows), now);
+    let mut model = TopModel::new((columns, rows), now);
     model.is_text = true;
-    update(&mut model, Event::Fetched(Ok(Box::new(snapshot))));
+    update(&mut model, TopEvent::Fetched(Ok(Box::new(snapshot))));
     let palette = Palette::new(ColourDepth::None);
     // In memory: nothing can fail.
     let backend = TestBackend::new(columns, rows);
@@ -93,12 +93,12 @@ fn frame(snapshot: model::Snapshot, columns: u16, now: Timestamp) -> String {
 }
 
 async fn live(
-    bridge: Rc<Bridge>,
+    bridge: Rc<OrchestratorClient>,
     options: &TopOptions,
     environment: &Environment,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let failed = |error: std::io::Error| {
-        Failure::Usage(format!(
+        CommandFailure::Usage(format!(
             "top needs a terminal ({error}); --once prints one frame"
         ))
     };
@@ -106,38 +106,38 @@ async fn live(
     let mut input = InputReader::start().map_err(failed)?;
     let size = crossterm::terminal::size().map_err(failed)?;
     let palette = Palette::new(ColourDepth::from_environment(environment));
-    let mut model = Model::new(size, Timestamp::now());
+    let mut model = TopModel::new(size, Timestamp::now());
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
-    let mut work = PendingRequests::new(bridge, sender);
+    let mut work = TopRequests::new(bridge, sender);
     let mut ticks = tokio::time::interval(Duration::from_secs(options.interval.into()));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut screen = Screen::open().map_err(failed)?;
     loop {
-        let gone = |error| Failure::Unreachable(format!("the terminal is gone: {error}"));
+        let gone = |error| CommandFailure::Unreachable(format!("the terminal is gone: {error}"));
         model.size = screen.measure().map_err(gone)?;
         screen
             .draw(|frame| draw::draw(frame, &model, &palette))
             .map_err(gone)?;
         let event = tokio::select! {
-            ended = signals.next() => return Err(Failure::Signalled(ended)),
+            ended = signals.next() => return Err(CommandFailure::Signalled(ended)),
             event = input.next() => match event {
-                Some(TerminalEvent::Key(key)) => Event::Key(key),
-                Some(TerminalEvent::Mouse(mouse)) => Event::Mouse(mouse),
+                Some(TerminalEvent::Key(key)) => TopEvent::Key(key),
+                Some(TerminalEvent::Mouse(mouse)) => TopEvent::Mouse(mouse),
                 Some(TerminalEvent::Resize(columns, rows)) => {
                     screen.repaint().map_err(failed)?;
-                    Event::Resized(columns, rows)
+                    TopEvent::Resized(columns, rows)
                 }
                 Some(_) => continue,
-                None => return Err(Failure::Unreachable("the terminal is gone".to_owned())),
+                None => return Err(CommandFailure::Unreachable("the terminal is gone".to_owned())),
             },
             Some(event) = answers.recv() => event,
-            _ = ticks.tick() => Event::Tick(Timestamp::now()),
+            _ = ticks.tick() => TopEvent::Tick(Timestamp::now()),
         };
         for effect in update(&mut model, event) {
             match effect {
-                Effect::Quit => return Ok(0),
-                Effect::Suspend => screen.suspend().map_err(failed)?,
+                TopEffect::Quit => return Ok(0),
+                TopEffect::Suspend => screen.suspend().map_err(failed)?,
                 effect => work.start(effect),
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What the orchestrator said of itself at one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Snapshot {
+pub(super) struct StatusSnapshot {
     pub(super) status: StatusView,
     /// Running and waiting ones first, then the newest that ended.
     pub(super) runs: Vec<RunView>,
@@ -30,7 +30,7 @@ pub(super) struct ActorLine {
 
 /// The list that gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Focus {
+pub(super) enum TopFocus {
     #[default]
     Runs,
     Actors,
@@ -64,14 +64,14 @@ pub(super) struct RunDetail {
 
 /// Everything that is shown.
 #[derive(Debug, Clone)]
-pub(super) struct Model {
+pub(super) struct TopModel {
     pub(super) size: (u16, u16),
     pub(super) now: Timestamp,
-    pub(super) snapshot: Option<Snapshot>,
+    pub(super) snapshot: Option<StatusSnapshot>,
     /// When that was.
     pub(super) fetched_at: Option<Timestamp>,
     pub(super) is_fetching: bool,
-    pub(super) focus: Focus,
+    pub(super) focus: TopFocus,
     /// The run that is chosen, by its id: the list moves below it.
     pub(super) run: Option<String>,
     /// The first actor that is shown.
@@ -88,19 +88,19 @@ pub(super) struct Model {
 
 /// Something that happened.
 #[derive(Debug, Clone)]
-pub(super) enum Event {
+pub(super) enum TopEvent {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Resized(u16, u16),
     Tick(Timestamp),
-    Fetched(Result<Box<Snapshot>, String>),
+    Fetched(Result<Box<StatusSnapshot>, String>),
     Read(String, Result<String, String>),
     Done(RunAction, String, Result<String, String>),
 }
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum TopEffect {
     Quit,
     Suspend,
     Fetch,
@@ -108,7 +108,7 @@ pub(super) enum Effect {
     Do(RunAction, String),
 }
 
-impl Model {
+impl TopModel {
     pub(super) fn new(size: (u16, u16), now: Timestamp) -> Self {
         Self {
             size,
@@ -116,7 +116,7 @@ impl Model {
             snapshot: None,
             fetched_at: None,
             is_fetching: false,
-            focus: Focus::Runs,
+            focus: TopFocus::Runs,
             run: None,
             actor: 0,
             detail: None,

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::frame;
 use super::keys::help;
-use super::model::{Effect, Event, Focus, Model, RunAction, Snapshot, actor_lines};
+use super::model::{
+    RunAction, StatusSnapshot, TopEffect, TopEvent, TopFocus, TopModel, actor_lines,
+};
 use super::update::update;
 
 const NOW: &str = "2026-11-23T10:00:00Z";
@@ -20,7 +22,7 @@ fn run(id: &str, ended: bool) -> RunView {
     serde_json::from_value(value).expect("a run")
 }
 
-fn snapshot(runs: Vec<RunView>) -> Snapshot {
+fn snapshot(runs: Vec<RunView>) -> StatusSnapshot {
     let status = json!({"version": "0.1.0", "started_at": "2026-11-23T07:00:00Z", "configured_at": NOW,
         "tick_interval_secs": 300, "last_tick_at": null, "last_tick_ms": null, "ticks": 4,
         "next_tick_at": "2026-11-23T10:00:12Z", "main_project": "main", "mentions": true,
@@ -30,22 +32,25 @@ fn snapshot(runs: Vec<RunView>) -> Snapshot {
     let tree = json!({"name": "orrery", "state": "running", "restarts": 0, "mailbox": 0, "capacity": 16, "children": [
         {"name": "dispatcher", "state": "backing_off", "restarts": 3, "mailbox": 2, "capacity": 64,
          "last_exit": {"panicked": "index out of bounds"}, "children": []}]});
-    Snapshot {
+    StatusSnapshot {
         status: serde_json::from_value::<StatusView>(status).expect("a status"),
         runs,
         actors: actor_lines(&tree),
     }
 }
 
-fn model() -> Model {
-    let mut model = Model::new((80, 24), NOW.parse::<Timestamp>().expect("a time"));
+fn model() -> TopModel {
+    let mut model = TopModel::new((80, 24), NOW.parse::<Timestamp>().expect("a time"));
     let runs = vec![run("run-1", false), run("run-2", true)];
-    update(&mut model, Event::Fetched(Ok(Box::new(snapshot(runs)))));
+    update(&mut model, TopEvent::Fetched(Ok(Box::new(snapshot(runs)))));
     model
 }
 
-fn press(model: &mut Model, code: KeyCode) -> Vec<Effect> {
-    update(model, Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+fn press(model: &mut TopModel, code: KeyCode) -> Vec<TopEffect> {
+    update(
+        model,
+        TopEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)),
+    )
 }
 
 #[test]
@@ -82,7 +87,7 @@ fn destructive_keys_ask_first_and_only_where_they_make_sense() {
     press(&mut model, KeyCode::Char('c'));
     assert_eq!(
         press(&mut model, KeyCode::Char('y')),
-        [Effect::Do(RunAction::Cancel, "run-1".to_owned())]
+        [TopEffect::Do(RunAction::Cancel, "run-1".to_owned())]
     );
     press(&mut model, KeyCode::Down);
     assert_eq!(press(&mut model, KeyCode::Char('c')), []);
@@ -90,9 +95,9 @@ fn destructive_keys_ask_first_and_only_where_they_make_sense() {
     press(&mut model, KeyCode::Char('r'));
     assert_eq!(
         press(&mut model, KeyCode::Char('y')),
-        [Effect::Do(RunAction::Retry, "run-2".to_owned())]
+        [TopEffect::Do(RunAction::Retry, "run-2".to_owned())]
     );
-    assert_eq!(press(&mut model, KeyCode::Char('q')), [Effect::Quit]);
+    assert_eq!(press(&mut model, KeyCode::Char('q')), [TopEffect::Quit]);
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn the_choice_stays_with_its_run_when_the_list_moves() {
     let mut model = model();
     press(&mut model, KeyCode::Down);
     let runs = vec![run("run-0", false), run("run-1", false), run("run-2", true)];
-    update(&mut model, Event::Fetched(Ok(Box::new(snapshot(runs)))));
+    update(&mut model, TopEvent::Fetched(Ok(Box::new(snapshot(runs)))));
     assert_eq!(model.chosen().map(|run| run.id.as_str()), Some("run-2"));
 }
 
@@ -109,12 +114,12 @@ fn an_orchestrator_that_is_away_is_said_and_what_was_seen_stays() {
     let mut model = model();
     update(
         &mut model,
-        Event::Fetched(Err("it cannot be reached".to_owned())),
+        TopEvent::Fetched(Err("it cannot be reached".to_owned())),
     );
     assert_eq!(model.runs().len(), 2);
     assert!(model.notice.as_ref().is_some_and(|(_, is_wrong)| *is_wrong));
     let runs = vec![run("run-1", false)];
-    update(&mut model, Event::Fetched(Ok(Box::new(snapshot(runs)))));
+    update(&mut model, TopEvent::Fetched(Ok(Box::new(snapshot(runs)))));
     assert_eq!(model.notice, None);
 }
 
@@ -122,22 +127,22 @@ fn an_orchestrator_that_is_away_is_said_and_what_was_seen_stays() {
 fn a_slow_answer_is_not_asked_for_twice() {
     let mut model = model();
     let now = NOW.parse::<Timestamp>().expect("a time");
-    assert_eq!(update(&mut model, Event::Tick(now)), [Effect::Fetch]);
-    assert_eq!(update(&mut model, Event::Tick(now)), []);
+    assert_eq!(update(&mut model, TopEvent::Tick(now)), [TopEffect::Fetch]);
+    assert_eq!(update(&mut model, TopEvent::Tick(now)), []);
 }
 
 #[test]
 fn the_help_line_shows_what_works_now() {
     let mut model = model();
-    let labels = |model: &Model| help(model).map(|(_, label)| label).collect::<Vec<_>>();
+    let labels = |model: &TopModel| help(model).map(|(_, label)| label).collect::<Vec<_>>();
     assert!(labels(&model).contains(&"cancel") && !labels(&model).contains(&"retry"));
     press(&mut model, KeyCode::Tab);
-    assert_eq!(model.focus, Focus::Actors);
+    assert_eq!(model.focus, TopFocus::Actors);
     assert!(!labels(&model).contains(&"cancel"));
     press(&mut model, KeyCode::Tab);
     assert_eq!(
         press(&mut model, KeyCode::Enter),
-        [Effect::Read("run-1".to_owned())]
+        [TopEffect::Read("run-1".to_owned())]
     );
     assert!(labels(&model).contains(&"back") && !labels(&model).contains(&"quit"));
 }

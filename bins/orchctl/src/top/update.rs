@@ -2,16 +2,16 @@
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 
-use super::keys::{self, Action};
+use super::keys::{self, TopAction};
 use super::layout;
-use super::model::{Effect, Event, Focus, Model, RunDetail};
+use super::model::{RunDetail, TopEffect, TopEvent, TopFocus, TopModel};
 use crate::human;
 
 /// Changes what is shown; gives what has to be done.
-pub(super) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
+pub(super) fn update(model: &mut TopModel, event: TopEvent) -> Vec<TopEffect> {
     match event {
-        Event::Key(key) if key.kind == KeyEventKind::Release => {}
-        Event::Key(key) => {
+        TopEvent::Key(key) if key.kind == KeyEventKind::Release => {}
+        TopEvent::Key(key) => {
             let action = keys::action(model, key);
             model.notice = None;
             if let Some(action) = action {
@@ -20,17 +20,17 @@ pub(super) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
             // Anything but yes is no.
             model.question = None;
         }
-        Event::Mouse(mouse) => return pointed(model, mouse),
-        Event::Resized(columns, rows) => model.size = (columns, rows),
-        Event::Tick(now) => {
+        TopEvent::Mouse(mouse) => return pointed(model, mouse),
+        TopEvent::Resized(columns, rows) => model.size = (columns, rows),
+        TopEvent::Tick(now) => {
             model.now = now;
             // One look at a time: a slow line is not asked twice.
             if !model.is_fetching {
                 model.is_fetching = true;
-                return vec![Effect::Fetch];
+                return vec![TopEffect::Fetch];
             }
         }
-        Event::Fetched(Ok(snapshot)) => {
+        TopEvent::Fetched(Ok(snapshot)) => {
             model.is_fetching = false;
             model.fetched_at = Some(model.now);
             model.snapshot = Some(*snapshot);
@@ -39,85 +39,85 @@ pub(super) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
             }
             model.actor = model.actor.min(model.actors().len().saturating_sub(1));
         }
-        Event::Fetched(Err(reason)) => {
+        TopEvent::Fetched(Err(reason)) => {
             model.is_fetching = false;
             model.notice = Some((reason, true));
         }
-        Event::Read(id, text) => {
+        TopEvent::Read(id, text) => {
             let text = text.unwrap_or_else(|reason| reason);
             if let Some(detail) = model.detail.as_mut().filter(|detail| detail.id == id) {
                 detail.lines = human::text(&text).lines().map(str::to_owned).collect();
             }
         }
-        Event::Done(action, id, Ok(what)) => {
+        TopEvent::Done(action, id, Ok(what)) => {
             model.notice = Some((format!("{} {id}: {what}", action.verb()), false));
-            return vec![Effect::Fetch];
+            return vec![TopEffect::Fetch];
         }
-        Event::Done(action, id, Err(reason)) => {
+        TopEvent::Done(action, id, Err(reason)) => {
             model.notice = Some((format!("{} {id}: {reason}", action.verb()), true));
         }
     }
     Vec::new()
 }
 
-fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+fn act(model: &mut TopModel, action: TopAction) -> Vec<TopEffect> {
     match action {
-        Action::Quit => return vec![Effect::Quit],
-        Action::Suspend => return vec![Effect::Suspend],
-        Action::ToggleHelp => model.is_help = !model.is_help,
-        Action::Back => model.detail = None,
-        Action::SwitchList => {
+        TopAction::Quit => return vec![TopEffect::Quit],
+        TopAction::Suspend => return vec![TopEffect::Suspend],
+        TopAction::ToggleHelp => model.is_help = !model.is_help,
+        TopAction::Back => model.detail = None,
+        TopAction::SwitchList => {
             model.focus = match model.focus {
-                Focus::Runs => Focus::Actors,
-                Focus::Actors => Focus::Runs,
+                TopFocus::Runs => TopFocus::Actors,
+                TopFocus::Actors => TopFocus::Runs,
             };
         }
-        Action::Move(by) => moved(model, by),
-        Action::Read => {
+        TopAction::Move(by) => moved(model, by),
+        TopAction::Read => {
             if let Some(run) = model.chosen() {
                 let detail = RunDetail {
                     id: run.id.clone(),
                     lines: human::run(run).lines().map(str::to_owned).collect(),
                     scroll: 0,
                 };
-                let effect = Effect::Read(detail.id.clone());
+                let effect = TopEffect::Read(detail.id.clone());
                 model.detail = Some(detail);
                 return vec![effect];
             }
         }
-        Action::Ask(what) => {
+        TopAction::Ask(what) => {
             let id = model.chosen().map(|run| run.id.clone());
             model.question = id.map(|id| (what, id));
         }
-        Action::Confirm => {
+        TopAction::Confirm => {
             if let Some((what, id)) = model.question.take() {
-                return vec![Effect::Do(what, id)];
+                return vec![TopEffect::Do(what, id)];
             }
         }
-        Action::Refresh => {
+        TopAction::Refresh => {
             model.is_fetching = true;
-            return vec![Effect::Fetch];
+            return vec![TopEffect::Fetch];
         }
     }
     Vec::new()
 }
 
-fn moved(model: &mut Model, by: isize) {
+fn moved(model: &mut TopModel, by: isize) {
     let to = |from: usize, of: usize| from.saturating_add_signed(by).min(of.saturating_sub(1));
     if let Some(detail) = &mut model.detail {
         detail.scroll = to(detail.scroll, detail.lines.len());
         return;
     }
     match model.focus {
-        Focus::Runs => {
+        TopFocus::Runs => {
             let at = to(model.chosen_index(), model.runs().len());
             model.run = model.runs().get(at).map(|run| run.id.clone());
         }
-        Focus::Actors => model.actor = to(model.actor, model.actors().len()),
+        TopFocus::Actors => model.actor = to(model.actor, model.actors().len()),
     }
 }
 
-fn pointed(model: &mut Model, mouse: MouseEvent) -> Vec<Effect> {
+fn pointed(model: &mut TopModel, mouse: MouseEvent) -> Vec<TopEffect> {
     let areas = layout::areas(model);
     let at = (mouse.column, mouse.row).into();
     let over_actors = areas.actors.contains(at);
@@ -130,28 +130,28 @@ fn pointed(model: &mut Model, mouse: MouseEvent) -> Vec<Effect> {
             };
             if model.detail.is_none() {
                 model.focus = if over_actors {
-                    Focus::Actors
+                    TopFocus::Actors
                 } else {
-                    Focus::Runs
+                    TopFocus::Runs
                 };
             }
             moved(model, by);
         }
         MouseEventKind::Down(MouseButton::Left) if model.detail.is_none() => {
             if over_actors {
-                model.focus = Focus::Actors;
+                model.focus = TopFocus::Actors;
                 return Vec::new();
             }
             let list = areas.run_rows();
             if !list.contains(at) {
                 return Vec::new();
             }
-            model.focus = Focus::Runs;
+            model.focus = TopFocus::Runs;
             let first = layout::first_run(model, &areas);
             let clicked = first + usize::from(mouse.row - list.y);
             let id = model.runs().get(clicked).map(|run| run.id.clone());
             if id.is_some() && id == model.run {
-                return act(model, Action::Read);
+                return act(model, TopAction::Read);
             }
             model.run = id.or_else(|| model.run.take());
         }

@@ -8,9 +8,9 @@ use orchestrator_core::admin::{CancelReply, RetryReply, RunList, RunView, Status
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::model::{Effect, Event, RunAction, Snapshot, actor_lines};
-use crate::bridge::Bridge;
-use crate::failure::Failure;
+use super::model::{RunAction, StatusSnapshot, TopEffect, TopEvent, actor_lines};
+use crate::bridge::OrchestratorClient;
+use crate::failure::CommandFailure;
 use crate::{human, stream};
 
 /// Runs that are looked at.
@@ -20,13 +20,13 @@ const RUNS: usize = 100;
 const LOG_LINES: usize = 500;
 
 /// Requests under way.
-pub(super) struct PendingRequests {
-    bridge: Rc<Bridge>,
-    events: UnboundedSender<Event>,
+pub(super) struct TopRequests {
+    bridge: Rc<OrchestratorClient>,
+    events: UnboundedSender<TopEvent>,
     fetch: Option<JoinHandle<()>>,
 }
 
-impl Drop for PendingRequests {
+impl Drop for TopRequests {
     fn drop(&mut self) {
         if let Some(fetch) = self.fetch.take() {
             fetch.abort();
@@ -34,8 +34,8 @@ impl Drop for PendingRequests {
     }
 }
 
-impl PendingRequests {
-    pub(super) fn new(bridge: Rc<Bridge>, events: UnboundedSender<Event>) -> Self {
+impl TopRequests {
+    pub(super) fn new(bridge: Rc<OrchestratorClient>, events: UnboundedSender<TopEvent>) -> Self {
         Self {
             bridge,
             events,
@@ -44,35 +44,35 @@ impl PendingRequests {
     }
 
     /// Begins what is to be done; quitting and suspending are the screen's.
-    pub(super) fn start(&mut self, effect: Effect) {
+    pub(super) fn start(&mut self, effect: TopEffect) {
         let (bridge, events) = (Rc::clone(&self.bridge), self.events.clone());
         match effect {
-            Effect::Quit | Effect::Suspend => {}
-            Effect::Fetch => {
+            TopEffect::Quit | TopEffect::Suspend => {}
+            TopEffect::Fetch => {
                 let fetch = actix_rt::spawn(async move {
                     let snapshot = fetch(&bridge).await;
                     let snapshot = snapshot.map(Box::new).map_err(|error| error.to_string());
-                    let _ = events.send(Event::Fetched(snapshot));
+                    let _ = events.send(TopEvent::Fetched(snapshot));
                 });
                 if let Some(before) = self.fetch.replace(fetch) {
                     before.abort();
                 }
             }
-            Effect::Read(id) => drop(actix_rt::spawn(async move {
+            TopEffect::Read(id) => drop(actix_rt::spawn(async move {
                 let text = read(&bridge, &id).await.map_err(|error| error.to_string());
-                let _ = events.send(Event::Read(id, text));
+                let _ = events.send(TopEvent::Read(id, text));
             })),
-            Effect::Do(action, id) => drop(actix_rt::spawn(async move {
+            TopEffect::Do(action, id) => drop(actix_rt::spawn(async move {
                 let done = act(&bridge, action, &id).await;
                 let done = done.map_err(|error| error.to_string());
-                let _ = events.send(Event::Done(action, id, done));
+                let _ = events.send(TopEvent::Done(action, id, done));
             })),
         }
     }
 }
 
 /// What the orchestrator says of itself now.
-pub(super) async fn fetch(bridge: &Bridge) -> Result<Snapshot, Failure> {
+pub(super) async fn fetch(bridge: &OrchestratorClient) -> Result<StatusSnapshot, CommandFailure> {
     let path = format!("admin/runs?limit={RUNS}");
     let (status, runs, tree): (StatusView, RunList, Value) = try_join3(
         bridge.get("admin/status"),
@@ -88,7 +88,7 @@ pub(super) async fn fetch(bridge: &Bridge) -> Result<Snapshot, Failure> {
         }
     }
     runs.sort_by_key(order);
-    Ok(Snapshot {
+    Ok(StatusSnapshot {
         status,
         runs,
         actors: actor_lines(&tree),
@@ -104,18 +104,22 @@ fn order(run: &RunView) -> u8 {
     }
 }
 
-async fn read(bridge: &Bridge, id: &str) -> Result<String, Failure> {
+async fn read(bridge: &OrchestratorClient, id: &str) -> Result<String, CommandFailure> {
     let run: RunView = bridge.get(&format!("admin/runs/{id}")).await?;
     let path = format!("admin/runs/{id}/log?follow=0&tail={LOG_LINES}");
     let log = match stream::text(bridge, &path).await {
         Ok(text) => text,
-        Err(Failure::NotFound(_)) => "it has printed nothing".to_owned(),
+        Err(CommandFailure::NotFound(_)) => "it has printed nothing".to_owned(),
         Err(failure) => return Err(failure),
     };
     Ok(format!("{}\n\n{log}", human::run(&run)))
 }
 
-async fn act(bridge: &Bridge, action: RunAction, id: &str) -> Result<String, Failure> {
+async fn act(
+    bridge: &OrchestratorClient,
+    action: RunAction,
+    id: &str,
+) -> Result<String, CommandFailure> {
     let path = format!("admin/runs/{id}/{}", action.verb());
     match action {
         RunAction::Cancel => {

@@ -13,7 +13,7 @@ use orchestrator_actors::ledger::{self, LedgerTxn, RunEnd};
 use orchestrator_core::config::Config;
 use orchestrator_core::run::{ExitClass, ExitReport, Terminal};
 use scripted_peers::postgres::PostgresServer;
-use store::{Options, Store, StoreError};
+use store::{Store, StoreError, StoreOptions};
 
 use crate::ticks::{Bench, admit, now};
 use crate::{MENTIONS, at, millis};
@@ -60,8 +60,8 @@ pub(crate) fn measure() {
     }
 }
 
-fn options() -> Options {
-    Options::new("orchestrator")
+fn options() -> StoreOptions {
+    StoreOptions::new("orchestrator")
 }
 
 /// Rates a second, and how long the transactions took that began runs.

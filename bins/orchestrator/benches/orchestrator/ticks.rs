@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::{Environment, UnknownKeys};
-use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
+use forge_core::{ForgeEvent, ObjectFormats, RunId, WebhookHeaders};
 use git_engine::Git;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_actors::messages::{AdmitFound, GetStatus, Tick};
 use orchestrator_actors::{OrchestratorService, OrchestratorSetup};
 use orchestrator_core::config::{Config, check};
 use orchestrator_engine::process::Confinement;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use supervision::{Root, SupervisorSpec};
 
 use crate::{AGENTS, MENTIONS, agents, at, comment, millis};
@@ -34,7 +34,7 @@ pub(crate) fn measure() {
 }
 
 async fn one(folder: &Path, queued: usize) -> String {
-    let store = Store::open(&folder.join("data"), &Options::new("orchestrator"));
+    let store = Store::open(&folder.join("data"), &StoreOptions::new("orchestrator"));
     let store = store.expect("a store");
     let bench = Bench::start(folder, store.clone()).await;
     let service = &bench.service;
@@ -105,7 +105,7 @@ impl Bench {
 /// Queues the runs of one comment; what they are called.
 pub(crate) async fn admit(service: &OrchestratorService, id: u64) -> Vec<RunId> {
     let body = serde_json::to_vec(&comment(id, MENTIONS)).expect("JSON");
-    let event = Event::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
+    let event = ForgeEvent::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
     let event = event.expect("an event");
     let admitted = service
         .intake

@@ -204,9 +204,9 @@ fn w32_rows_that_cannot_be_read_are_put_aside_and_their_statuses_end() {
     let sound = run_of(&daemon.hook(&comment(0, 1, "@orch:actor")).json(), "actor");
     assert_eq!(daemon.stop(), Some(0));
     {
-        use store::{Options, RawBytes, Store, StoreError, Table};
+        use store::{RawBytes, Store, StoreError, StoreOptions, Table};
         const RUNS: Table<String, RawBytes> = Table::new("orch_runs");
-        let options = Options::new("orchestrator");
+        let options = StoreOptions::new("orchestrator");
         let store = Store::open(&site.path("data"), &options).expect("nobody else has it");
         let key = poisoned.clone();
         let written: Result<(), StoreError> =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::environment::SampleEnvironment;
 use super::forge::{ISSUE, PERSON, PULL, REPOSITORY};
-use super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 use super::{http, terminal, workflow};
 
 /// How long an agent of the sample may take.
@@ -18,12 +18,12 @@ const AGENT_TIMEOUT: Duration = Duration::from_secs(120);
 const CHECKS: usize = 6;
 
 /// False when it was interrupted before.
-pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
+pub(super) fn show(samples: &SampleEnvironment, stop: &DemoStopSignal) -> Result<bool> {
     terminal::heading("agents: a signed mention starts an agent");
     Ok(mention(samples, stop)? && pull_request(samples, stop)?)
 }
 
-fn mention(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
+fn mention(samples: &SampleEnvironment, stop: &DemoStopSignal) -> Result<bool> {
     let text = "@orch:greeter please";
     let id = samples.forge.comment(ISSUE, text);
     terminal::line(&format!("{PERSON} comments on issue {ISSUE}: {text}"));
@@ -56,7 +56,7 @@ fn mention(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
     Ok(true)
 }
 
-fn pull_request(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
+fn pull_request(samples: &SampleEnvironment, stop: &DemoStopSignal) -> Result<bool> {
     terminal::heading("agents: a pull request is looked at by six agents");
     let base = samples.sample.head()?;
     let head = samples.sample.branch("change")?;
@@ -113,7 +113,11 @@ fn dispatched(reply: &Value) -> Result<Vec<(String, String)>> {
 }
 
 /// The run's record once it has ended; `None` when it was interrupted before.
-fn ended_run(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Option<Value>> {
+fn ended_run(
+    samples: &SampleEnvironment,
+    run: &str,
+    stop: &DemoStopSignal,
+) -> Result<Option<Value>> {
     let begun = Instant::now();
     loop {
         let record = http::json(&ask(samples, &format!("/admin/runs/{run}"))?, "the run")?;

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::forge::Forge;
+use super::forge::DemoForge;
 use super::ports::Ports;
-use super::sample::Sample;
-use super::secrets::Secrets;
+use super::sample::SampleRepository;
+use super::secrets::DemoSecrets;
 use super::{files, http};
 
 /// All of it; it ends with this process.
@@ -17,11 +17,11 @@ pub(super) struct SampleEnvironment {
     /// Where the products listen.
     pub(super) ports: Ports,
     /// The secrets of this start.
-    pub(super) secrets: Secrets,
+    pub(super) secrets: DemoSecrets,
     /// The repository.
-    pub(super) sample: Sample,
+    pub(super) sample: SampleRepository,
     /// The forge.
-    pub(super) forge: Forge,
+    pub(super) forge: DemoForge,
     files: SocketAddr,
 }
 
@@ -31,12 +31,12 @@ impl SampleEnvironment {
     /// # Errors
     /// When git fails or no port is free.
     pub(super) fn new(folder: &Path, ports: Ports) -> Result<Self> {
-        let secrets = Secrets::new();
-        let sample = Sample::create(folder)?;
+        let secrets = DemoSecrets::new();
+        let sample = SampleRepository::create(folder)?;
         Ok(Self {
             ports,
             files: files::serve(sample.folder())?,
-            forge: Forge::start(&secrets.forge)?,
+            forge: DemoForge::start(&secrets.forge)?,
             secrets,
             sample,
         })

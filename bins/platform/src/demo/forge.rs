@@ -16,13 +16,13 @@ pub(super) const ISSUE: u64 = 1;
 pub(super) const PULL: u64 = 2;
 
 /// The forge; its thread ends with this process.
-pub(super) struct Forge {
+pub(super) struct DemoForge {
     forge: ScriptedForge,
     /// Dropped last, which ends the thread's wait.
     _running: tokio::sync::oneshot::Sender<()>,
 }
 
-impl Forge {
+impl DemoForge {
     /// Starts it, with the sample's repository; this token is the platform's.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// The part of the answer that matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Health {
+pub(super) struct SearchHealthReply {
     sources: Vec<Source>,
 }
 
@@ -26,7 +26,7 @@ struct Progress {
     total: u64,
 }
 
-impl Health {
+impl SearchHealthReply {
     /// Reads the answer's body.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Health {
     }
 }
 
-impl fmt::Display for Health {
+impl fmt::Display for SearchHealthReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A folder that several roles search is said once.
         let is_first = |(at, source): &(usize, &Source)| !self.sources[..*at].contains(source);
@@ -83,12 +83,12 @@ impl fmt::Display for Health {
 mod tests {
     use super::*;
 
-    fn health(state: &str, error: &str) -> Health {
+    fn health(state: &str, error: &str) -> SearchHealthReply {
         let body = format!(
             r#"{{"status":"ok","sources":[{{"role":"r","name":"Notes","service":"LocalFiles","state":"{state}",
             "documents":3,"updated_at":null,"error":{error},"progress":{{"done":3,"total":9,"bytes":10}}}}]}}"#
         );
-        Health::read(&body).expect("the example is an answer")
+        SearchHealthReply::read(&body).expect("the example is an answer")
     }
 
     #[test]
@@ -115,6 +115,6 @@ mod tests {
             "Notes cannot be searched: no such folder"
         );
         assert!(health("ready", "null").check(2).is_err());
-        assert!(Health::read("<html>").is_err());
+        assert!(SearchHealthReply::read("<html>").is_err());
     }
 }

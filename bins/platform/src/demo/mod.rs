@@ -39,12 +39,12 @@ use vm_engine::image::agent;
 use self::environment::SampleEnvironment;
 use self::ports::Ports;
 use self::server::Server;
-use self::settings::{OtherProducts, Source};
-use self::stop_signal::{POLL_INTERVAL, StopSignal};
+use self::settings::{DemoSource, OtherProducts};
+use self::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 
 /// How to start.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct DemoOptions {
     /// The search page's port on the loopback address; 0 takes free ones for all products
     #[arg(long, default_value_t = 8000)]
     port: u16,
@@ -88,13 +88,13 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When something cannot be started, or a job does not end as it should.
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &DemoOptions) -> Result<()> {
     if options.cluster {
         return run_cluster(options);
     }
     let ports = Ports::take(options.port)?;
     let program = std::env::current_exe().context("where this program is")?;
-    let stop = StopSignal::listen()?;
+    let stop = DemoStopSignal::listen()?;
     let data = match &options.data {
         Some(data) => data.clone(),
         None => cache_folder()?.join("demo"),
@@ -120,9 +120,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Several processes of each kind.
-fn run_cluster(options: &Options) -> Result<()> {
+fn run_cluster(options: &DemoOptions) -> Result<()> {
     let program = std::env::current_exe().context("where this program is")?;
-    let stop = StopSignal::listen()?;
+    let stop = DemoStopSignal::listen()?;
     let data = match &options.data {
         Some(data) => data.clone(),
         None => cache_folder()?.join("demo-cluster"),
@@ -130,7 +130,7 @@ fn run_cluster(options: &Options) -> Result<()> {
     let programs = program.parent().unwrap_or(Path::new("/")).to_owned();
     let agent = agent::find(options.agent.as_deref(), &program);
     cluster::check_programs(&programs, agent.is_none())?;
-    let settings = cluster::Settings {
+    let settings = cluster::ClusterSettings {
         guest: agent_of_vms(options, &program)?,
         programs,
         // Where `cargo xtask` installs what it needs.
@@ -141,7 +141,7 @@ fn run_cluster(options: &Options) -> Result<()> {
     cluster::run(&settings, &stop, options.once)
 }
 
-fn agent_of_vms(options: &Options, program: &Path) -> Result<PathBuf> {
+fn agent_of_vms(options: &DemoOptions, program: &Path) -> Result<PathBuf> {
     let agent = agent::find(options.agent.as_deref(), program).context(NO_AGENT)?;
     Ok(std::path::absolute(agent)?)
 }
@@ -158,7 +158,7 @@ struct Demonstration {
     /// Settings, state, log.
     data: PathBuf,
     /// Folders to search.
-    sources: Vec<Source>,
+    sources: Vec<DemoSource>,
     /// The search that is shown.
     query: String,
     /// The agent of VMs; without it the search server is started alone.
@@ -168,7 +168,7 @@ struct Demonstration {
 }
 
 impl Demonstration {
-    fn run(&self, stop: &StopSignal, once: bool) -> Result<()> {
+    fn run(&self, stop: &DemoStopSignal, once: bool) -> Result<()> {
         std::fs::create_dir_all(&self.data)
             .with_context(|| format!("{} cannot be made", self.data.display()))?;
         let data = self.data.canonicalize()?;
@@ -242,7 +242,7 @@ impl Demonstration {
         &self,
         server: &mut Server,
         samples: Option<&SampleEnvironment>,
-        stop: &StopSignal,
+        stop: &DemoStopSignal,
     ) -> Result<bool> {
         let address = self.ports.search;
         let searched = search::wait_until_ready(address, server, stop)?
@@ -279,7 +279,7 @@ impl Demonstration {
     }
 
     /// One process at a time makes the shared image.
-    fn machines_ready(&self, server: &mut Server, stop: &StopSignal) -> Result<bool> {
+    fn machines_ready(&self, server: &mut Server, stop: &DemoStopSignal) -> Result<bool> {
         let lock = File::create(self.machines.join("lock"))?;
         lock.lock()
             .context("the folder of images cannot be locked")?;
@@ -312,7 +312,7 @@ impl Demonstration {
     }
 
     /// Until a signal asks to stop, or the server ends by itself, which is an error.
-    fn stay(&self, server: &mut Server, stop: &StopSignal) -> Result<()> {
+    fn stay(&self, server: &mut Server, stop: &DemoStopSignal) -> Result<()> {
         while !stop.wait_for(POLL_INTERVAL) {
             server.check_alive()?;
         }
@@ -339,16 +339,19 @@ fn forget_samples(data: &Path) -> Result<()> {
 }
 
 /// The folders that were named, else Orrery's own documentation.
-fn sources(options: &Options, data: &Path) -> Result<Vec<Source>> {
-    let folders = options.folder.iter().map(|folder| Source::folder(folder));
+fn sources(options: &DemoOptions, data: &Path) -> Result<Vec<DemoSource>> {
+    let folders = options
+        .folder
+        .iter()
+        .map(|folder| DemoSource::folder(folder));
     let mut sources = folders.collect::<Result<Vec<_>>>()?;
     for named in options.source.chunks_exact(3) {
         let glob = Some(named[2].as_str()).filter(|glob| !glob.is_empty());
-        sources.push(Source::new(&named[0], Path::new(&named[1]), glob));
+        sources.push(DemoSource::new(&named[0], Path::new(&named[1]), glob));
     }
     if sources.is_empty() {
         let folder = documentation::write(&data.join("documentation"))?;
-        sources.push(Source::new("Orrery's documentation", &folder, None));
+        sources.push(DemoSource::new("Orrery's documentation", &folder, None));
     }
     Ok(sources)
 }

@@ -39,11 +39,11 @@ const FILES: [(&str, &str); 4] = [
 
 /// The repository in a folder of its own.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(super) struct SampleRepository {
     folder: PathBuf,
 }
 
-impl Sample {
+impl SampleRepository {
     /// Makes it anew, with one commit.
     ///
     /// # Errors
@@ -152,9 +152,9 @@ mod tests {
     fn the_sample_is_made_anew_and_can_be_cloned_from() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let folder = home.path().join("sample");
-        let first = Sample::create(&folder).expect("git works");
+        let first = SampleRepository::create(&folder).expect("git works");
         std::fs::write(first.checkout().join("left"), "over").expect("it is writable");
-        let sample = Sample::create(&folder).expect("git works");
+        let sample = SampleRepository::create(&folder).expect("git works");
         assert!(!sample.checkout().join("left").exists());
         let base = sample.head().expect("there is a commit");
         let head = sample.branch("topic").expect("git works");

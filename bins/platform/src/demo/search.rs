@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::health::Health;
+use super::health::SearchHealthReply;
 use super::server::Server;
-use super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 use super::{http, terminal};
 
 /// Names the server to the terminal client.
@@ -27,7 +27,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 pub(super) fn wait_until_ready(
     address: SocketAddr,
     server: &mut Server,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let start = Instant::now();
     while !http::get(address, "/readyz").is_ok_and(|answer| answer.status == 200) {
@@ -52,14 +52,14 @@ pub(super) fn wait_until_indexed(
     address: SocketAddr,
     sources: usize,
     server: &mut Server,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let start = Instant::now();
     let (mut last, mut changed, mut shown) = (None, Instant::now(), None::<Instant>);
     loop {
         server.check_alive()?;
         let answer = http::get(address, "/health").context("GET /health")?;
-        let health = Health::read(&answer.body)?;
+        let health = SearchHealthReply::read(&answer.body)?;
         health.check(sources)?;
         if last.as_ref() != Some(&health) {
             let is_due = shown.is_none_or(|shown| shown.elapsed() > LINE_INTERVAL);

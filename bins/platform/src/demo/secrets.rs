@@ -10,7 +10,7 @@ use super::http;
 
 /// What the platform and the sample's forge tell each other apart from strangers by.
 #[derive(Clone)]
-pub(super) struct Secrets {
+pub(super) struct DemoSecrets {
     /// What webhooks are signed with.
     pub(super) webhook: String,
     /// The platform's token at the forge.
@@ -19,7 +19,7 @@ pub(super) struct Secrets {
     pub(super) admin: String,
 }
 
-impl Secrets {
+impl DemoSecrets {
     /// New ones.
     pub(super) fn new() -> Self {
         Self {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn secrets_are_new_each_time_and_sign() {
-        let (one, two) = (Secrets::new(), Secrets::new());
+        let (one, two) = (DemoSecrets::new(), DemoSecrets::new());
         assert_ne!(one.webhook, two.webhook);
         assert_ne!(one.webhook, one.admin);
         assert_eq!(one.forge.len(), 32);

@@ -23,13 +23,13 @@ pub(super) const SAMPLE: &str =
 
 /// A folder to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct DemoSource {
     name: String,
     folder: PathBuf,
     glob: Option<String>,
 }
 
-impl Source {
+impl DemoSource {
     /// A folder with its display name, and the files wanted of it.
     pub(super) fn new(name: &str, folder: &Path, glob: Option<&str>) -> Self {
         Self {
@@ -81,7 +81,7 @@ pub(super) struct OtherProducts<'a> {
 pub(super) fn write(
     data: &Path,
     ports: &Ports,
-    sources: &[Source],
+    sources: &[DemoSource],
     others: Option<&OtherProducts<'_>>,
 ) -> Result<PathBuf> {
     let data = create_folder(data)?;
@@ -129,18 +129,19 @@ pub(super) fn save(path: &Path, text: &str) -> Result<()> {
 }
 
 /// How many sources the roles have together.
-pub(super) fn roles_sources(sources: &[Source]) -> usize {
+pub(super) fn roles_sources(sources: &[DemoSource]) -> usize {
     sources.len() + learnt(sources).len()
 }
 
 /// What concepts are learnt from.
-fn learnt(sources: &[Source]) -> &[Source] {
+fn learnt(sources: &[DemoSource]) -> &[DemoSource] {
     sources.get(..1).unwrap_or_default()
 }
 
-fn roles_text(sources: &[Source]) -> Json {
-    let haystacks =
-        |sources: &[Source]| -> Vec<Json> { sources.iter().map(Source::haystack).collect() };
+fn roles_text(sources: &[DemoSource]) -> Json {
+    let haystacks = |sources: &[DemoSource]| -> Vec<Json> {
+        sources.iter().map(DemoSource::haystack).collect()
+    };
     let role = json!({ "name": ROLE, "relevance_function": "BM25F", "theme": "spacelab", "haystacks": haystacks(sources) });
     let graph = json!({ "name": GRAPH_ROLE, "relevance_function": "ServiceGraph", "theme": "superhero", "haystacks": haystacks(learnt(sources)) });
     json!({ "roles": [role, graph], "default_role": ROLE })
@@ -234,8 +235,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("a \"b\"");
         let sources = [
-            Source::folder(folder.path()).expect("it is there"),
-            Source::new("Docs", Path::new("/d"), Some("*.md")),
+            DemoSource::folder(folder.path()).expect("it is there"),
+            DemoSource::new("Docs", Path::new("/d"), Some("*.md")),
         ];
         let ports = Ports::take(0).expect("free ports");
         let path = write(&data, &ports, &sources, None).expect("it is writable");
@@ -254,7 +255,7 @@ mod tests {
             roles["roles"][0]["haystacks"][1]["extra_parameters"]["glob"],
             "*.md"
         );
-        assert!(Source::folder(&folder.path().join("nowhere")).is_err());
+        assert!(DemoSource::folder(&folder.path().join("nowhere")).is_err());
     }
 
     #[test]

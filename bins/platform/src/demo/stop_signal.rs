@@ -12,11 +12,11 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Tells when somebody wants this to end.
 #[derive(Debug)]
-pub(super) struct StopSignal {
+pub(super) struct DemoStopSignal {
     received: Receiver<()>,
 }
 
-impl StopSignal {
+impl DemoStopSignal {
     /// Takes the signals over; from here on they no longer end this process.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_signal_asks_to_stop() {
-        let stop = StopSignal::listen().expect("handlers can be set");
+        let stop = DemoStopSignal::listen().expect("handlers can be set");
         assert!(!stop.wait_for(Duration::from_millis(1)));
         signal_hook::low_level::raise(SIGTERM).expect("a signal to this process");
         assert!(stop.wait_for(Duration::from_secs(30)));

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::environment::SampleEnvironment;
-use super::forge::{Forge, PERSON, REPOSITORY};
+use super::forge::{DemoForge, PERSON, REPOSITORY};
 use super::server::Server;
-use super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 use super::{http, terminal};
 
 /// Time without any progress after which the preparation of VMs counts as stuck: building an image
@@ -24,7 +24,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) fn wait_for_machines(
     address: SocketAddr,
     server: &mut Server,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let (mut last, mut changed) = (String::new(), Instant::now());
     let start = Instant::now();
@@ -88,7 +88,7 @@ fn words(value: &Value) -> String {
 }
 
 /// Sends the push, follows its run, shows what came of it. False when it was interrupted before.
-pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
+pub(super) fn show(samples: &SampleEnvironment, stop: &DemoStopSignal) -> Result<bool> {
     terminal::heading("workflows: a signed push runs the commit's own workflow in VMs");
     let sha = samples.sample.head()?;
     samples.forge.add_commit(&sha);
@@ -126,7 +126,7 @@ pub(super) fn push(branch: &str, sha: &str, clone_url: &str) -> String {
 }
 
 /// Prints the log of a run while it grows.
-fn follow(address: SocketAddr, run: &str, stop: &StopSignal) -> Result<bool> {
+fn follow(address: SocketAddr, run: &str, stop: &DemoStopSignal) -> Result<bool> {
     let path = format!("/runs/{run}/log?follow=1");
     let mut stopped = || stop.wait_for(Duration::ZERO);
     http::follow(address, &path, &mut stopped, &mut |event, data| {
@@ -171,7 +171,12 @@ fn summary(record: &Value) -> Vec<String> {
 
 /// Waits until `count` statuses of a commit have ended, and shows them. False when it was
 /// interrupted before.
-pub(super) fn statuses(forge: &Forge, sha: &str, count: usize, stop: &StopSignal) -> Result<bool> {
+pub(super) fn statuses(
+    forge: &DemoForge,
+    sha: &str,
+    count: usize,
+    stop: &DemoStopSignal,
+) -> Result<bool> {
     let begun = Instant::now();
     loop {
         let now = forge.statuses(sha);

@@ -7,7 +7,7 @@ use edge_web::RequestId;
 use edge_web::relay::end_to_end;
 use url::Url;
 
-use super::mount::Mount;
+use super::mount::ProductRoute;
 
 /// What a browser says to the front door and not to the product: who it is, where it comes from,
 /// what was said about the way so far. The front door has judged these, and says its own.
@@ -33,7 +33,7 @@ const OF_THE_PRODUCT: [&str; 7] = [
 ];
 
 /// The headers that a product is asked with.
-pub(super) fn to_product(request: &HttpRequest, mount: &Mount) -> HeaderMap {
+pub(super) fn to_product(request: &HttpRequest, mount: &ProductRoute) -> HeaderMap {
     let given = request.headers();
     let mut headers = end_to_end(given, |name| {
         OF_THE_DOOR.contains(&name)
@@ -92,7 +92,7 @@ fn is_https(headers: &HeaderMap) -> bool {
 }
 
 /// The headers of a product's answer that a browser gets.
-pub(super) fn from_product(given: &HeaderMap, mount: &Mount) -> HeaderMap {
+pub(super) fn from_product(given: &HeaderMap, mount: &ProductRoute) -> HeaderMap {
     let mut headers = end_to_end(given, |name| {
         OF_THE_PRODUCT.contains(&name) || name.starts_with("access-control-")
     });
@@ -106,7 +106,7 @@ pub(super) fn from_product(given: &HeaderMap, mount: &Mount) -> HeaderMap {
 
 /// Where a redirect of a product leads from outside: below the mount where it stays at the
 /// product; elsewhere only by http and https.
-fn location(value: &HeaderValue, mount: &Mount) -> Option<HeaderValue> {
+fn location(value: &HeaderValue, mount: &ProductRoute) -> Option<HeaderValue> {
     let own: Url = format!("http://{}/", mount.address).parse().ok()?;
     let to = own.join(value.to_str().ok()?).ok()?;
     if !matches!(to.scheme(), "http" | "https") {
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    fn mount() -> Mount {
-        Mount {
+    fn mount() -> ProductRoute {
+        ProductRoute {
             product: "runner",
             part: "runner",
             prefix: "/runner",

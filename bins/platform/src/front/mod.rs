@@ -32,7 +32,7 @@ use edge_web::{
 };
 use search_web::FrontDoor;
 
-pub(crate) use mount::{Mount, reached};
+pub(crate) use mount::{ProductRoute, reached};
 use proxy::ProductProxy;
 pub(crate) use token::platform_token;
 
@@ -41,9 +41,9 @@ const PASSAGES: usize = 512;
 
 /// The door of these products. `is_open`: everybody who reaches it may use the search server, so
 /// that a product without a token stays as open as it is.
-pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontDoor {
+pub(crate) fn door(mounts: Vec<ProductRoute>, token: ApiToken, is_open: bool) -> FrontDoor {
     let parts = ApplicationParts::new("platform").part("search", "");
-    let is_guarded = |mount: &Mount| mount.token.is_some() || !is_open;
+    let is_guarded = |mount: &ProductRoute| mount.token.is_some() || !is_open;
     let parts = parts.wants_token("search", !is_open);
     let parts = mounts.iter().fold(parts, |parts, mount| {
         let parts = parts.part(mount.part, mount.prefix);
@@ -82,7 +82,7 @@ pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontD
     }
 }
 
-fn add(routes: Routes, passage: &ProductProxy, mount: &Mount) -> Routes {
+fn add(routes: Routes, passage: &ProductProxy, mount: &ProductRoute) -> Routes {
     let path = format!("{}/{{rest:.*}}", mount.prefix);
     routes.every_method(&path, || {
         let passage = passage.clone();

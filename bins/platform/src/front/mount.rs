@@ -6,7 +6,7 @@ use config_core::Secret;
 
 /// Where a product stands, and with what it is asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Mount {
+pub(crate) struct ProductRoute {
     /// Its name in logs and messages.
     pub(crate) product: &'static str,
     /// Its name in the web application.

@@ -12,20 +12,20 @@ use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
 
 use super::headers::{from_product, to_product};
-use super::mount::Mount;
-use super::target::{Refusal, target};
+use super::mount::ProductRoute;
+use super::target::{TargetRefusal, target};
 
 /// One worker's way to one product.
 #[derive(Clone)]
 pub(super) struct ProductProxy {
-    mount: Rc<Mount>,
+    mount: Rc<ProductRoute>,
     limit: ConcurrencyLimit,
     /// Its connections are this worker's.
     forwarder: Rc<OnceCell<Forwarder>>,
 }
 
 impl ProductProxy {
-    pub(super) fn new(mount: Mount, limit: ConcurrencyLimit) -> Self {
+    pub(super) fn new(mount: ProductRoute, limit: ConcurrencyLimit) -> Self {
         Self {
             mount: Rc::new(mount),
             limit,
@@ -111,11 +111,13 @@ impl ProductProxy {
     }
 }
 
-fn refused(refusal: Refusal) -> Problem {
+fn refused(refusal: TargetRefusal) -> Problem {
     match refusal {
-        Refusal::NotMounted => Problem::not_found(refusal.to_string()),
-        Refusal::TooLong => Problem::new(StatusCode::URI_TOO_LONG, refusal.to_string()),
-        Refusal::Absolute | Refusal::Ambiguous => Problem::bad_request(refusal.to_string()),
+        TargetRefusal::NotMounted => Problem::not_found(refusal.to_string()),
+        TargetRefusal::TooLong => Problem::new(StatusCode::URI_TOO_LONG, refusal.to_string()),
+        TargetRefusal::Absolute | TargetRefusal::Ambiguous => {
+            Problem::bad_request(refusal.to_string())
+        }
     }
 }
 

@@ -22,7 +22,7 @@ const NOT_MOUNTED: [&str; 6] = [
 
 /// Why a target is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum TargetRefusal {
     /// The target names a server, or is no path.
     #[error("the front door takes paths, not whole addresses")]
     Absolute,
@@ -40,20 +40,20 @@ pub(crate) enum Refusal {
 }
 
 /// The target below `prefix` as the product is asked for it: path and query.
-pub(crate) fn target(prefix: &str, uri: &Uri) -> Result<String, Refusal> {
+pub(crate) fn target(prefix: &str, uri: &Uri) -> Result<String, TargetRefusal> {
     if uri.scheme().is_some() || uri.authority().is_some() {
-        return Err(Refusal::Absolute);
+        return Err(TargetRefusal::Absolute);
     }
     let rest = uri.path().strip_prefix(prefix);
     let path = rest
         .filter(|rest| rest.starts_with('/'))
-        .ok_or(Refusal::NotMounted)?;
+        .ok_or(TargetRefusal::NotMounted)?;
     let query = uri.query().map(|query| format!("?{query}"));
     let query = query.unwrap_or_default();
     if path.len() + query.len() > MAX_TARGET_BYTES {
-        return Err(Refusal::TooLong);
+        return Err(TargetRefusal::TooLong);
     }
-    let decoded = decode(path.as_bytes()).ok_or(Refusal::Ambiguous)?;
+    let decoded = decode(path.as_bytes()).ok_or(TargetRefusal::Ambiguous)?;
     // Whoever decodes twice on the other side must not find something new either.
     let twice = decode(&decoded).unwrap_or_else(|| decoded.clone());
     let separators = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'/').count();
@@ -61,14 +61,14 @@ pub(crate) fn target(prefix: &str, uri: &Uri) -> Result<String, Refusal> {
         && !has_odd_segments(&decoded)
         && !has_odd_segments(&twice);
     if !is_plain {
-        return Err(Refusal::Ambiguous);
+        return Err(TargetRefusal::Ambiguous);
     }
     let is_elsewhere = |own: &&str| {
         let rest = decoded.strip_prefix(own.as_bytes());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     };
     if NOT_MOUNTED.iter().any(is_elsewhere) {
-        return Err(Refusal::NotMounted);
+        return Err(TargetRefusal::NotMounted);
     }
     Ok(format!("{path}{query}"))
 }
@@ -107,7 +107,7 @@ fn has_odd_segments(path: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<String, Refusal> {
+    fn parse(text: &str) -> Result<String, TargetRefusal> {
         target("/runner", &text.parse().expect("an address"))
     }
 
@@ -151,7 +151,7 @@ mod tests {
             "/runner/%4",
             "/runner/%zz",
         ] {
-            assert_eq!(parse(asked), Err(Refusal::Ambiguous), "{asked}");
+            assert_eq!(parse(asked), Err(TargetRefusal::Ambiguous), "{asked}");
         }
     }
 
@@ -165,16 +165,16 @@ mod tests {
             "/",
             "/x/runner/runs",
         ] {
-            assert_eq!(parse(asked), Err(Refusal::NotMounted), "{asked}");
+            assert_eq!(parse(asked), Err(TargetRefusal::NotMounted), "{asked}");
         }
         for asked in [
             "http://127.0.0.1:1/runner/runs",
             "http://evil.example/runner/runs",
         ] {
-            assert_eq!(parse(asked), Err(Refusal::Absolute), "{asked}");
+            assert_eq!(parse(asked), Err(TargetRefusal::Absolute), "{asked}");
         }
         let long = format!("/runner/{}", "a".repeat(MAX_TARGET_BYTES));
-        assert_eq!(parse(&long), Err(Refusal::TooLong));
+        assert_eq!(parse(&long), Err(TargetRefusal::TooLong));
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             "/runner/sign-out",
             "/runner/ui/parts.json",
         ] {
-            assert_eq!(parse(asked), Err(Refusal::NotMounted), "{asked}");
+            assert_eq!(parse(asked), Err(TargetRefusal::NotMounted), "{asked}");
         }
     }
 }

@@ -7,12 +7,12 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use awc::ws::{Frame, Message};
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy};
-use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, Routes, ServeOptions};
+use edge_web::{EdgeConfig, EdgeServer, HealthChecks, Metrics, Routes, ServeOptions};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Mount, door};
+use super::{ProductRoute, door};
 
 const HOUSE: &str = "the token of the house";
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -101,7 +101,7 @@ fn house() -> House {
     .run();
     actix_rt::spawn(serving);
     let down = listener().local_addr().expect("an address");
-    let mount = |part, prefix, address| Mount {
+    let mount = |part, prefix, address| ProductRoute {
         product: part,
         part,
         prefix,
@@ -126,9 +126,12 @@ fn house() -> House {
         ..ServeOptions::default()
     };
     let routes = door.routes.clone();
-    let server = EdgeServer::new(edge, options, (&metrics, Health::new()), move |metrics| {
-        routes(Routes::new(metrics))
-    });
+    let server = EdgeServer::new(
+        edge,
+        options,
+        (&metrics, HealthChecks::new()),
+        move |metrics| routes(Routes::new(metrics)),
+    );
     let (stop, stopped) = oneshot::channel::<()>();
     actix_rt::spawn(server.serve(outer, async move {
         let _ = stopped.await;

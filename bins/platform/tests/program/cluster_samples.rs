@@ -6,7 +6,7 @@ use std::process::Command;
 
 use scripted_peers::postgres::PostgresServer;
 use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
-use vm_core::token::{Scope, TokenKey};
+use vm_core::token::{TokenKey, TokenScope};
 
 fn samples() -> PathBuf {
     std::path::absolute("../../config-samples/cluster").expect("a folder to work in")
@@ -158,7 +158,7 @@ fn i18_the_token_of_the_vm_managers_sample_is_one_of_the_service() {
     let token = String::from_utf8(made.stdout).expect("text");
     let key = std::fs::read(data.path().join("token.key")).expect(&said);
     let key = TokenKey::new(&key).expect("long enough");
-    let claims = key.verify(token.trim(), Scope::Write, vm_actors::wall());
+    let claims = key.verify(token.trim(), TokenScope::Write, vm_actors::wall());
     let claims = claims.expect("it is this manager's");
     assert_eq!(claims.exp - claims.iat, 365 * 86_400, "{said}");
 }

@@ -14,7 +14,7 @@ const MANIFEST: &str = "manifest.json";
 
 /// A backup.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(super) struct BackupManifest {
     pub(super) format: u32,
     pub(super) id: String,
     /// Version of the program that made it.
@@ -22,20 +22,20 @@ pub(super) struct Manifest {
     /// Keys of the local state.
     pub(super) records: u64,
     /// The local state, in order.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<BackupObject>,
     /// The role file, where there was one.
-    pub(super) roles: Option<Part>,
+    pub(super) roles: Option<BackupObject>,
 }
 
 /// An object of a backup.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct BackupObject {
     pub(super) name: String,
     pub(super) size: u64,
     pub(super) blake3: String,
 }
 
-impl Manifest {
+impl BackupManifest {
     pub(super) fn new(id: String) -> Self {
         Self {
             format: FORMAT,
@@ -63,8 +63,8 @@ pub(super) fn store_part(
     id: &str,
     name_of_part: &str,
     body: Bytes,
-) -> anyhow::Result<Part> {
-    let part = Part {
+) -> anyhow::Result<BackupObject> {
+    let part = BackupObject {
         name: name_of_part.to_owned(),
         size: body.len() as u64,
         blake3: blake3::hash(&body).to_hex().to_string(),
@@ -76,7 +76,7 @@ pub(super) fn store_part(
 }
 
 /// Reads an object, and makes sure that it is the one that was stored.
-pub(super) fn get(storage: &ObjectStorage, id: &str, part: &Part) -> anyhow::Result<Bytes> {
+pub(super) fn get(storage: &ObjectStorage, id: &str, part: &BackupObject) -> anyhow::Result<Bytes> {
     let key = name(id, &part.name);
     let body = match storage.get_bytes(&key, MAX_OBJECT) {
         Err(ObjectError::Missing { .. }) => bail!("{key} is missing: the backup is not whole"),
@@ -90,13 +90,13 @@ pub(super) fn get(storage: &ObjectStorage, id: &str, part: &Part) -> anyhow::Res
 }
 
 /// Ends a backup: from now on it can be restored.
-pub(super) fn seal(storage: &ObjectStorage, manifest: &Manifest) -> anyhow::Result<()> {
+pub(super) fn seal(storage: &ObjectStorage, manifest: &BackupManifest) -> anyhow::Result<()> {
     let text = serde_json::to_vec_pretty(manifest)?;
     store_part(storage, &manifest.id, MANIFEST, Bytes::from(text)).map(drop)
 }
 
 /// The backup called `id`, or the latest.
-pub(super) fn find(storage: &ObjectStorage, id: Option<&str>) -> anyhow::Result<Manifest> {
+pub(super) fn find(storage: &ObjectStorage, id: Option<&str>) -> anyhow::Result<BackupManifest> {
     let id = match id {
         Some(id) => id.to_owned(),
         None => latest(storage)?,
@@ -106,7 +106,7 @@ pub(super) fn find(storage: &ObjectStorage, id: Option<&str>) -> anyhow::Result<
         Err(ObjectError::Missing { .. }) => bail!("there is no backup {id}"),
         body => body.with_context(|| format!("reading {key}"))?,
     };
-    let manifest: Manifest =
+    let manifest: BackupManifest =
         serde_json::from_slice(&body).with_context(|| format!("{key} is unreadable"))?;
     if manifest.format != FORMAT || manifest.id != id {
         bail!(

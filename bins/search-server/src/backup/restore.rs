@@ -11,7 +11,7 @@ use search_core::role::{REDACTED, RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::read_dump;
 
-use super::manifest::{self, Manifest};
+use super::manifest::{self, BackupManifest};
 use super::report::{BackupReport, clear};
 use crate::arguments::RestoreArguments;
 
@@ -62,7 +62,7 @@ pub(super) fn run(
 /// Fetches the state and makes a folder of it, in the backend that is configured.
 fn fetch(
     storage: &ObjectStorage,
-    manifest: &Manifest,
+    manifest: &BackupManifest,
     settings: &ServerSettings,
     copy: &Path,
     fresh: &Path,

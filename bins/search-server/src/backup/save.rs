@@ -13,7 +13,7 @@ use search_core::role::{RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::write_dump;
 
-use super::manifest::{self, Manifest};
+use super::manifest::{self, BackupManifest};
 use super::report::{BackupReport, PART, clear};
 
 /// Saves everything, and says what.
@@ -35,7 +35,7 @@ fn upload(
     environment: &Environment,
     copy: &Path,
 ) -> anyhow::Result<BackupReport> {
-    let mut manifest = Manifest::new(new_id());
+    let mut manifest = BackupManifest::new(new_id());
     manifest.records = dump(settings, copy)?;
     let mut notes = Vec::new();
     let mut file = File::open(copy)?;

@@ -36,7 +36,7 @@ pub(super) struct NotedSource {
 }
 
 /// A document that is indexed.
-pub(super) struct FoundDocument {
+pub(super) struct ExportDocument {
     pub(super) id: String,
     /// Changes with its content.
     pub(super) version: String,
@@ -115,10 +115,10 @@ impl ExportSource {
     }
 
     /// Its documents, in the order of their keys.
-    pub(super) fn documents(&self) -> impl Iterator<Item = anyhow::Result<FoundDocument>> + '_ {
+    pub(super) fn documents(&self) -> impl Iterator<Item = anyhow::Result<ExportDocument>> + '_ {
         self.snapshot.documents_in_order().map(|record| {
             let record = record?;
-            Ok(FoundDocument {
+            Ok(ExportDocument {
                 id: format!("{}/{}", self.noted.id, record.key),
                 version: blake3::Hash::from_bytes(padded(record.file.hash)).to_hex()[..32]
                     .to_owned(),

@@ -8,14 +8,14 @@ use search_sources_core::mcp::sse::Events;
 use serde_json::Value;
 
 use super::{Client, MAX_ANSWER};
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 
 /// The longest time until an answer begins; the server's own limits are shorter.
 const CHAT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ChatChunk {
+pub enum ChatStreamItem {
     /// It begins.
     Start {
         /// The conversation it belongs to.
@@ -31,12 +31,12 @@ impl Client {
     /// `POST /api/chat` with `stream`: gives each piece to `take`, and the whole answer at the end.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`ClientFailure`].
     pub async fn chat(
         &self,
         body: &Value,
-        mut take: impl FnMut(ChatChunk),
-    ) -> Result<ChatAnswer, Failure> {
+        mut take: impl FnMut(ChatStreamItem),
+    ) -> Result<ChatAnswer, ClientFailure> {
         let request = Request::post(self.address(&["api", "chat"], &[])?)
             .json(body)
             .header("accept", "text/event-stream")
@@ -53,7 +53,7 @@ impl Client {
             for event in came.map_err(|error| self.not_a_server(&error.to_string()))? {
                 match event.name.as_deref() {
                     Some("start") => take(start(&event.data)),
-                    Some("delta") => take(ChatChunk::Text(text(&event.data, "text"))),
+                    Some("delta") => take(ChatStreamItem::Text(text(&event.data, "text"))),
                     Some("done") => {
                         let answer = serde_json::from_value(event.data);
                         return answer.map_err(|error| self.not_a_server(&error.to_string()));
@@ -63,12 +63,12 @@ impl Client {
                 }
             }
         }
-        Err(Failure::Other("the answer breaks off".to_owned()))
+        Err(ClientFailure::Other("the answer breaks off".to_owned()))
     }
 }
 
-fn start(data: &Value) -> ChatChunk {
-    ChatChunk::Start {
+fn start(data: &Value) -> ChatStreamItem {
+    ChatStreamItem::Start {
         conversation: text(data, "conversation_id"),
         provider: text(data, "provider"),
     }
@@ -78,12 +78,12 @@ fn text(data: &Value, key: &str) -> String {
     data[key].as_str().unwrap_or_default().to_owned()
 }
 
-fn failed(problem: &Value) -> Failure {
+fn failed(problem: &Value) -> ClientFailure {
     let detail = problem["detail"].as_str().unwrap_or("the chat failed");
     match problem["status"].as_u64() {
-        Some(504) => Failure::TimedOut {
+        Some(504) => ClientFailure::TimedOut {
             url: format!("the language model ({detail})"),
         },
-        _ => Failure::Other(detail.to_owned()),
+        _ => ClientFailure::Other(detail.to_owned()),
     }
 }

@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-pub use chat::ChatChunk;
+pub use chat::ChatStreamItem;
 
-use crate::failure::Failure;
+use crate::failure::ClientFailure;
 
 /// An answer is read only so far, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -97,12 +97,12 @@ impl Client {
     /// `GET` of a path, given by its segments.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`ClientFailure`].
     pub async fn get<T: DeserializeOwned>(
         &self,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ClientFailure> {
         let request = Request::get(self.address(path, query)?);
         self.json(&self.call(request).await?)
     }
@@ -110,12 +110,12 @@ impl Client {
     /// `POST` of a JSON body.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`ClientFailure`].
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ClientFailure> {
         let request = Request::post(self.address(path, &[])?).json(body);
         self.json(&self.call(request).await?)
     }
@@ -125,12 +125,12 @@ impl Client {
     /// (`indexing`).
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`ClientFailure`].
     pub async fn search<T: DeserializeOwned>(
         &self,
         body: &impl Serialize,
         wait: Duration,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ClientFailure> {
         let until = Instant::now() + wait;
         loop {
             let answer: Value = self.post(&["api", "documents", "search"], body).await?;
@@ -147,16 +147,16 @@ impl Client {
     /// `GET /health`.
     ///
     /// # Errors
-    /// See [`Failure`].
-    pub async fn health(&self) -> Result<HealthAnswer, Failure> {
+    /// See [`ClientFailure`].
+    pub async fn health(&self) -> Result<HealthAnswer, ClientFailure> {
         self.get(&["health"], &[]).await
     }
 
     /// Waits until no source is being read any more.
     ///
     /// # Errors
-    /// See [`Failure`].
-    pub async fn settled(&self) -> Result<(), Failure> {
+    /// See [`ClientFailure`].
+    pub async fn settled(&self) -> Result<(), ClientFailure> {
         loop {
             let sources = self.health().await?.sources;
             let busy = |state| matches!(state, SourceState::Starting | SourceState::Indexing);
@@ -170,8 +170,8 @@ impl Client {
     /// Waits until every source's concepts have been read for the graph.
     ///
     /// # Errors
-    /// See [`Failure`].
-    pub async fn concepts_read(&self) -> Result<(), Failure> {
+    /// See [`ClientFailure`].
+    pub async fn concepts_read(&self) -> Result<(), ClientFailure> {
         loop {
             let sources = self.health().await?.sources;
             let state = |source: &SourceHealth| source.concepts.as_ref().map(|one| one.state);
@@ -192,8 +192,8 @@ impl Client {
     /// The configuration, without secrets.
     ///
     /// # Errors
-    /// See [`Failure`].
-    pub async fn configuration(&self) -> Result<VersionedConfig, Failure> {
+    /// See [`ClientFailure`].
+    pub async fn configuration(&self) -> Result<VersionedConfig, ClientFailure> {
         let request = Request::get(self.address(&["api", "config"], &[])?);
         versioned(&self.call(request).await?)
     }
@@ -201,8 +201,12 @@ impl Client {
     /// Puts another configuration in the place of the one with this tag.
     ///
     /// # Errors
-    /// See [`Failure`]; every mistake of the text.
-    pub async fn configure(&self, text: String, tag: &str) -> Result<VersionedConfig, Failure> {
+    /// See [`ClientFailure`]; every mistake of the text.
+    pub async fn configure(
+        &self,
+        text: String,
+        tag: &str,
+    ) -> Result<VersionedConfig, ClientFailure> {
         let request = Request::put(self.address(&["api", "config"], &[])?)
             .body(text.into_bytes())
             .header("content-type", "application/json")
@@ -217,12 +221,12 @@ impl Client {
     /// One message of the Model Context Protocol and its answer, where it has one.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`ClientFailure`].
     pub async fn mcp(
         &self,
         message: &Value,
         headers: &[(&'static str, String)],
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, ClientFailure> {
         let mut request = Request::post(self.address(&["mcp"], &[])?)
             .json(message)
             .header("accept", "application/json, text/event-stream");
@@ -242,12 +246,12 @@ impl Client {
     }
 
     /// The address of a path whose segments may hold anything.
-    fn address(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Failure> {
+    fn address(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, ClientFailure> {
         let mut url = self.url.clone();
         url.set_query(None);
         url.path_segments_mut()
             .map_err(|()| {
-                Failure::Configuration(format!("{} is no address of a server", self.url))
+                ClientFailure::Configuration(format!("{} is no address of a server", self.url))
             })?
             .pop_if_empty()
             .extend(path);
@@ -264,7 +268,7 @@ impl Client {
         }
     }
 
-    async fn call(&self, request: Request) -> Result<Response, Failure> {
+    async fn call(&self, request: Request) -> Result<Response, ClientFailure> {
         let response = self.http.call(self.with_token(request)).await;
         let response = response.map_err(|error| self.failure(&error))?;
         if response.is_success() {
@@ -274,34 +278,35 @@ impl Client {
         }
     }
 
-    fn json<T: DeserializeOwned>(&self, response: &Response) -> Result<T, Failure> {
+    fn json<T: DeserializeOwned>(&self, response: &Response) -> Result<T, ClientFailure> {
         let read = serde_json::from_slice(&response.body);
         read.map_err(|error| self.not_a_server(&error.to_string()))
     }
 
-    fn not_a_server(&self, reason: &str) -> Failure {
-        Failure::Other(format!(
+    fn not_a_server(&self, reason: &str) -> ClientFailure {
+        ClientFailure::Other(format!(
             "{} did not answer as a search server does: {reason}",
             self.url
         ))
     }
 
-    fn failure(&self, error: &HttpError) -> Failure {
+    fn failure(&self, error: &HttpError) -> ClientFailure {
         let url = self.url.to_string();
         match error {
-            HttpError::TimedOut { .. } => Failure::TimedOut { url },
-            HttpError::Unavailable { reason, .. } => Failure::Unreachable {
+            HttpError::TimedOut { .. } => ClientFailure::TimedOut { url },
+            HttpError::Unavailable { reason, .. } => ClientFailure::Unreachable {
                 url,
                 reason: reason.clone(),
             },
-            error => Failure::Other(error.to_string()),
+            error => ClientFailure::Other(error.to_string()),
         }
     }
 }
 
-fn versioned(response: &Response) -> Result<VersionedConfig, Failure> {
+fn versioned(response: &Response) -> Result<VersionedConfig, ClientFailure> {
     let tag = response.headers.get("etag");
-    let tag = tag.ok_or_else(|| Failure::Other("the configuration has no ETag".to_owned()))?;
+    let tag =
+        tag.ok_or_else(|| ClientFailure::Other("the configuration has no ETag".to_owned()))?;
     Ok(VersionedConfig {
         text: response.text(),
         tag: tag.to_owned(),
@@ -309,35 +314,35 @@ fn versioned(response: &Response) -> Result<VersionedConfig, Failure> {
 }
 
 /// What a problem (RFC 9457) says.
-fn refusal(response: &Response) -> Failure {
+fn refusal(response: &Response) -> ClientFailure {
     let problem: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let detail = problem["detail"].as_str().map_or_else(
         || format!("the server answered {}", response.status),
         str::to_owned,
     );
     match response.status {
-        401 | 403 => Failure::NotAllowed(detail),
+        401 | 403 => ClientFailure::NotAllowed(detail),
         // The server knows no such path: nothing was looked for.
         404 if !problem["detail"].is_string() || detail == NOT_SERVED => {
             let url = &response.url;
-            Failure::Other(format!(
+            ClientFailure::Other(format!(
                 "{url}: {detail}; is it the address of a search server?"
             ))
         }
-        404 => Failure::NotFound(detail),
+        404 => ClientFailure::NotFound(detail),
         400 | 422 => refused(&problem, detail),
-        504 => Failure::TimedOut {
+        504 => ClientFailure::TimedOut {
             url: format!("{} ({detail})", response.url.origin().ascii_serialization()),
         },
-        _ => Failure::Other(detail),
+        _ => ClientFailure::Other(detail),
     }
 }
 
 /// A request that makes no sense: each fault with its place, or the one character of a query.
-fn refused(problem: &Value, detail: String) -> Failure {
+fn refused(problem: &Value, detail: String) -> ClientFailure {
     let position = problem["errors"][0]["position"].as_u64();
     if let Some(position) = position.and_then(|position| usize::try_from(position).ok()) {
-        return Failure::RefusedAt { detail, position };
+        return ClientFailure::RefusedAt { detail, position };
     }
     let errors = problem["errors"].as_array().map_or(&[][..], Vec::as_slice);
     let lines = errors.iter().filter_map(|error| {
@@ -355,10 +360,10 @@ fn refused(problem: &Value, detail: String) -> Failure {
     });
     // One fault is what the detail says already.
     if errors.len() < 2 && errors.iter().all(|error| error["line"].is_null()) {
-        return Failure::Refused(detail);
+        return ClientFailure::Refused(detail);
     }
     let all: String = lines.collect();
-    Failure::Refused(format!("{detail}{all}"))
+    ClientFailure::Refused(format!("{detail}{all}"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(crate) type TextRun = (String, bool);
 
 /// A document, or the excerpt of it while it is being read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Document {
+pub(crate) struct DocumentPane {
     pub(crate) id: String,
     pub(crate) title: String,
     /// Path or address.
@@ -30,7 +30,7 @@ pub(crate) struct Document {
     pub(crate) scroll: usize,
 }
 
-impl Document {
+impl DocumentPane {
     /// The excerpt that came with a result.
     pub(crate) fn excerpt(result: &SearchResult) -> Self {
         Self {
@@ -186,8 +186,8 @@ fn push(out: &mut [Vec<TextRun>], text: &str, is_match: bool) {
 mod tests {
     use super::*;
 
-    fn document(body: &str, highlights: &[[usize; 2]]) -> Document {
-        Document::from_view(&DocumentView {
+    fn document(body: &str, highlights: &[[usize; 2]]) -> DocumentPane {
+        DocumentPane::from_view(&DocumentView {
             body: body.to_owned(),
             highlights: highlights.to_vec(),
             ..DocumentView::default()

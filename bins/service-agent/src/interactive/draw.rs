@@ -14,9 +14,9 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use self::frame::framed;
 use super::keys;
-use super::layout::{Areas, areas, inside};
+use super::layout::{InteractiveLayout, areas, inside};
 use super::line_editor::LineEditor;
-use super::model::{Focus, Model, SearchState};
+use super::model::{InteractiveFocus, InteractiveModel, QueryState};
 use super::pointer::{SUGGESTIONS_GAP, SUGGESTIONS_HEAD};
 use super::update::ALL_SOURCES;
 
@@ -24,7 +24,7 @@ use super::update::ALL_SOURCES;
 const SMALLEST: (u16, u16) = (20, 6);
 
 /// Draws everything.
-pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
+pub(crate) fn draw(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         frame.render_widget(Paragraph::new("make it larger"), area);
@@ -53,10 +53,15 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
 }
 
 /// The line that is typed into, with role and source to the right of it.
-fn input(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) {
+fn input(
+    frame: &mut Frame<'_>,
+    model: &InteractiveModel,
+    palette: &Palette,
+    areas: &InteractiveLayout,
+) {
     let area = areas.input;
     let (prompt, line) = match model.focus {
-        Focus::Chat => ("Ask › ", &model.chat.input),
+        InteractiveFocus::Chat => ("Ask › ", &model.chat.input),
         _ => ("Search › ", &model.query),
     };
     let source = model.source.as_deref().unwrap_or(ALL_SOURCES);
@@ -78,7 +83,8 @@ fn input(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas)
         Span::styled(filter, palette.faint),
     ];
     frame.render_widget(Line::from(spans), area);
-    let has_cursor = model.focus != Focus::Document && model.picker.is_none() && !model.is_help;
+    let has_cursor =
+        model.focus != InteractiveFocus::Document && model.picker.is_none() && !model.is_help;
     if has_cursor {
         place_cursor(frame, area, width(prompt) + cursor);
     }
@@ -101,11 +107,11 @@ fn empty_hint(
     prompt: &str,
     line: &LineEditor,
     palette: &Palette,
-    model: &Model,
+    model: &InteractiveModel,
 ) {
     let hint = match model.focus {
-        Focus::Chat if !model.chat.is_streaming => "a question about your documents",
-        Focus::Search => "words, \"phrases\", NOT, title: tag:",
+        InteractiveFocus::Chat if !model.chat.is_streaming => "a question about your documents",
+        InteractiveFocus::Search => "words, \"phrases\", NOT, title: tag:",
         _ => return,
     };
     let left = u16::try_from(width(prompt)).unwrap_or(0);
@@ -116,8 +122,8 @@ fn empty_hint(
     }
 }
 
-fn suggestions(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
-    if model.suggestions.is_empty() || model.focus != Focus::Search {
+fn suggestions(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
+    if model.suggestions.is_empty() || model.focus != InteractiveFocus::Search {
         return;
     }
     let mut spans = vec![Span::styled(SUGGESTIONS_HEAD, palette.key)];
@@ -131,7 +137,7 @@ fn suggestions(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Re
 }
 
 /// The text of the chosen result, matches marked.
-fn document(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn document(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
     let title = model
         .document
         .as_ref()
@@ -143,7 +149,7 @@ fn document(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect)
             };
             format!("{}{more}", one_line(&document.title))
         });
-    let has_focus = model.focus == Focus::Document;
+    let has_focus = model.focus == InteractiveFocus::Document;
     let block = framed(&title, area, has_focus, palette);
     let inner = inside(area);
     frame.render_widget(block, area);
@@ -178,17 +184,17 @@ fn document(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect)
 }
 
 /// How the search went, what is missing, and what went wrong.
-fn status(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn status(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
     let (text, style) = status_text(model, palette);
     let text = fit(&format!(" {}", one_line(&text)), usize::from(area.width));
     frame.render_widget(Span::styled(text, style), area);
 }
 
-fn status_text(model: &Model, palette: &Palette) -> (String, Style) {
+fn status_text(model: &InteractiveModel, palette: &Palette) -> (String, Style) {
     if let Some(notice) = &model.notice {
         return (format!("! {notice}"), palette.error);
     }
-    if model.focus == Focus::Chat {
+    if model.focus == InteractiveFocus::Chat {
         let who = model.language_model().map_or_else(
             || "no language model: answers are passages of your documents".to_owned(),
             |name| format!("answered by {name}"),
@@ -196,10 +202,10 @@ fn status_text(model: &Model, palette: &Palette) -> (String, Style) {
         return (who, palette.faint);
     }
     match &model.search {
-        SearchState::Idle => (format!("asking {}", model.server), palette.faint),
-        SearchState::Pending => ("searching…".to_owned(), palette.note),
-        SearchState::Failed(reason) => (format!("! {reason}"), palette.error),
-        SearchState::Found(answer) => {
+        QueryState::Idle => (format!("asking {}", model.server), palette.faint),
+        QueryState::Pending => ("searching…".to_owned(), palette.note),
+        QueryState::Failed(reason) => (format!("! {reason}"), palette.error),
+        QueryState::Found(answer) => {
             let indexing = match model.indexing() {
                 Some((_, 0)) => "still indexing · ".to_owned(),
                 Some((done, total)) => {
@@ -234,7 +240,7 @@ fn status_text(model: &Model, palette: &Palette) -> (String, Style) {
 }
 
 /// The keys that work now, as many as fit, and always the one that shows all of them.
-fn help_line(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn help_line(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
     let mut spans = vec![Span::raw(" ")];
     let needed = |(key, label): &(&str, &str)| width(key) + width(label) + 3;
     let all: Vec<_> = keys::help(model).collect();
@@ -257,7 +263,7 @@ fn help_line(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect
 }
 
 /// Every key of the place where one is.
-fn help_page(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+fn help_page(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
     let mut before = model.clone();
     before.is_help = false;
     let keys: Vec<_> = keys::help(&before).collect();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
-pub(crate) enum Event {
+pub(crate) enum InteractiveEvent {
     Key(KeyEvent),
     Pasted(String),
     Clicked(u16, u16),
@@ -29,7 +29,7 @@ pub(crate) enum Event {
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Effect {
+pub(crate) enum InteractiveEffect {
     /// Ends the program.
     Quit,
     /// Stops it as Ctrl-Z does.

@@ -4,11 +4,11 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::line_editor::Edit;
-use super::model::{Focus, Model};
+use super::model::{InteractiveFocus, InteractiveModel};
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum InteractiveAction {
     Quit,
     Suspend,
     ToggleHelp,
@@ -42,8 +42,8 @@ pub(crate) struct Binding {
     /// As it is shown; nothing for what everybody tries anyway.
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
-    works: fn(&Model) -> bool,
-    pub(crate) action: Action,
+    works: fn(&InteractiveModel) -> bool,
+    pub(crate) action: InteractiveAction,
 }
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
@@ -55,8 +55,8 @@ const fn row(
     modifiers: KeyModifiers,
     key: &'static str,
     label: &'static str,
-    works: fn(&Model) -> bool,
-    action: Action,
+    works: fn(&InteractiveModel) -> bool,
+    action: InteractiveAction,
 ) -> Binding {
     Binding {
         code,
@@ -72,157 +72,157 @@ const fn c(letter: char) -> KeyCode {
     KeyCode::Char(letter)
 }
 
-fn always(_: &Model) -> bool {
+fn always(_: &InteractiveModel) -> bool {
     true
 }
 
-fn picks(model: &Model) -> bool {
+fn picks(model: &InteractiveModel) -> bool {
     model.picker.is_some() && !model.is_help
 }
 
-fn free(model: &Model) -> bool {
+fn free(model: &InteractiveModel) -> bool {
     model.picker.is_none() && !model.is_help
 }
 
-fn searches(model: &Model) -> bool {
-    free(model) && model.focus == Focus::Search
+fn searches(model: &InteractiveModel) -> bool {
+    free(model) && model.focus == InteractiveFocus::Search
 }
 
-fn searches_some(model: &Model) -> bool {
+fn searches_some(model: &InteractiveModel) -> bool {
     searches(model) && !model.query.is_empty()
 }
 
-fn has_results(model: &Model) -> bool {
+fn has_results(model: &InteractiveModel) -> bool {
     searches(model) && !model.results().is_empty()
 }
 
-fn has_document(model: &Model) -> bool {
+fn has_document(model: &InteractiveModel) -> bool {
     searches(model) && model.document.is_some()
 }
 
-fn suggests(model: &Model) -> bool {
+fn suggests(model: &InteractiveModel) -> bool {
     searches(model) && !model.suggestions.is_empty()
 }
 
-fn reads(model: &Model) -> bool {
-    free(model) && model.focus == Focus::Document
+fn reads(model: &InteractiveModel) -> bool {
+    free(model) && model.focus == InteractiveFocus::Document
 }
 
-fn chats(model: &Model) -> bool {
-    free(model) && model.focus == Focus::Chat
+fn chats(model: &InteractiveModel) -> bool {
+    free(model) && model.focus == InteractiveFocus::Chat
 }
 
-fn can_ask(model: &Model) -> bool {
+fn can_ask(model: &InteractiveModel) -> bool {
     chats(model) && !model.chat.is_streaming && !model.chat.input.text().trim().is_empty()
 }
 
-fn is_answered(model: &Model) -> bool {
+fn is_answered(model: &InteractiveModel) -> bool {
     chats(model) && model.chat.is_streaming
 }
 
-fn has_conversation(model: &Model) -> bool {
+fn has_conversation(model: &InteractiveModel) -> bool {
     chats(model) && !model.chat.turns.is_empty() && !model.chat.is_streaming
 }
 
-fn types(model: &Model) -> bool {
-    free(model) && model.focus != Focus::Document
+fn types(model: &InteractiveModel) -> bool {
+    free(model) && model.focus != InteractiveFocus::Document
 }
 
-fn leaves_search(model: &Model) -> bool {
-    free(model) && model.focus != Focus::Chat
+fn leaves_search(model: &InteractiveModel) -> bool {
+    free(model) && model.focus != InteractiveFocus::Chat
 }
 
-fn has_sources(model: &Model) -> bool {
+fn has_sources(model: &InteractiveModel) -> bool {
     leaves_search(model) && model.source_names().len() > 1
 }
 
-fn has_roles(model: &Model) -> bool {
+fn has_roles(model: &InteractiveModel) -> bool {
     free(model) && model.roles.roles.len() > 1
 }
 
-fn helps(model: &Model) -> bool {
+fn helps(model: &InteractiveModel) -> bool {
     model.is_help
 }
 
 /// The table; the first row that fits counts.
 #[rustfmt::skip] // a table: a row a line
 pub(crate) const BINDINGS: &[Binding] = &[
-    row(KeyCode::Esc, NONE, "Esc", "close", helps, Action::ToggleHelp),
-    row(KeyCode::Enter, NONE, "", "", helps, Action::ToggleHelp),
-    row(c('q'), NONE, "", "", helps, Action::ToggleHelp),
-    row(KeyCode::Up, NONE, "↑↓", "choose", picks, Action::Choose(-1)),
-    row(KeyCode::Down, NONE, "", "", picks, Action::Choose(1)),
-    row(KeyCode::Enter, NONE, "Enter", "take", picks, Action::Open),
-    row(KeyCode::Esc, NONE, "Esc", "leave", picks, Action::Back),
+    row(KeyCode::Esc, NONE, "Esc", "close", helps, InteractiveAction::ToggleHelp),
+    row(KeyCode::Enter, NONE, "", "", helps, InteractiveAction::ToggleHelp),
+    row(c('q'), NONE, "", "", helps, InteractiveAction::ToggleHelp),
+    row(KeyCode::Up, NONE, "↑↓", "choose", picks, InteractiveAction::Choose(-1)),
+    row(KeyCode::Down, NONE, "", "", picks, InteractiveAction::Choose(1)),
+    row(KeyCode::Enter, NONE, "Enter", "take", picks, InteractiveAction::Open),
+    row(KeyCode::Esc, NONE, "Esc", "leave", picks, InteractiveAction::Back),
     // The query and its results.
-    row(KeyCode::Tab, NONE, "Tab", "complete", suggests, Action::Complete),
-    row(KeyCode::Up, NONE, "↑↓", "choose", has_results, Action::Choose(-1)),
-    row(KeyCode::Down, NONE, "", "", has_results, Action::Choose(1)),
-    row(KeyCode::Enter, NONE, "Enter", "read", has_results, Action::Open),
-    row(KeyCode::PageUp, NONE, "PgUp PgDn", "text", has_document, Action::Page(-1)),
-    row(KeyCode::PageDown, NONE, "", "", has_document, Action::Page(1)),
-    row(KeyCode::Esc, NONE, "Esc", "clear", searches_some, Action::ClearQuery),
+    row(KeyCode::Tab, NONE, "Tab", "complete", suggests, InteractiveAction::Complete),
+    row(KeyCode::Up, NONE, "↑↓", "choose", has_results, InteractiveAction::Choose(-1)),
+    row(KeyCode::Down, NONE, "", "", has_results, InteractiveAction::Choose(1)),
+    row(KeyCode::Enter, NONE, "Enter", "read", has_results, InteractiveAction::Open),
+    row(KeyCode::PageUp, NONE, "PgUp PgDn", "text", has_document, InteractiveAction::Page(-1)),
+    row(KeyCode::PageDown, NONE, "", "", has_document, InteractiveAction::Page(1)),
+    row(KeyCode::Esc, NONE, "Esc", "clear", searches_some, InteractiveAction::ClearQuery),
     // The document.
-    row(KeyCode::Up, NONE, "↑↓", "scroll", reads, Action::Scroll(-1)),
-    row(KeyCode::Down, NONE, "", "", reads, Action::Scroll(1)),
-    row(c('k'), NONE, "", "", reads, Action::Scroll(-1)),
-    row(c('j'), NONE, "", "", reads, Action::Scroll(1)),
-    row(KeyCode::PageUp, NONE, "PgUp PgDn", "page", reads, Action::Page(-1)),
-    row(KeyCode::PageDown, NONE, "", "", reads, Action::Page(1)),
-    row(c(' '), NONE, "", "", reads, Action::Page(1)),
-    row(KeyCode::Home, NONE, "", "", reads, Action::Scroll(isize::MIN)),
-    row(KeyCode::End, NONE, "", "", reads, Action::Scroll(isize::MAX)),
-    row(c('g'), NONE, "", "", reads, Action::Scroll(isize::MIN)),
-    row(c('G'), NONE, "", "", reads, Action::Scroll(isize::MAX)),
-    row(c('n'), NONE, "n N", "next match", reads, Action::NextMatch),
-    row(c('N'), NONE, "", "", reads, Action::PreviousMatch),
-    row(KeyCode::Left, NONE, "←→", "other results", reads, Action::Choose(-1)),
-    row(KeyCode::Right, NONE, "", "", reads, Action::Choose(1)),
-    row(KeyCode::Esc, NONE, "Esc", "back", reads, Action::Back),
-    row(c('q'), NONE, "", "", reads, Action::Back),
-    row(c('/'), NONE, "", "", reads, Action::Back),
+    row(KeyCode::Up, NONE, "↑↓", "scroll", reads, InteractiveAction::Scroll(-1)),
+    row(KeyCode::Down, NONE, "", "", reads, InteractiveAction::Scroll(1)),
+    row(c('k'), NONE, "", "", reads, InteractiveAction::Scroll(-1)),
+    row(c('j'), NONE, "", "", reads, InteractiveAction::Scroll(1)),
+    row(KeyCode::PageUp, NONE, "PgUp PgDn", "page", reads, InteractiveAction::Page(-1)),
+    row(KeyCode::PageDown, NONE, "", "", reads, InteractiveAction::Page(1)),
+    row(c(' '), NONE, "", "", reads, InteractiveAction::Page(1)),
+    row(KeyCode::Home, NONE, "", "", reads, InteractiveAction::Scroll(isize::MIN)),
+    row(KeyCode::End, NONE, "", "", reads, InteractiveAction::Scroll(isize::MAX)),
+    row(c('g'), NONE, "", "", reads, InteractiveAction::Scroll(isize::MIN)),
+    row(c('G'), NONE, "", "", reads, InteractiveAction::Scroll(isize::MAX)),
+    row(c('n'), NONE, "n N", "next match", reads, InteractiveAction::NextMatch),
+    row(c('N'), NONE, "", "", reads, InteractiveAction::PreviousMatch),
+    row(KeyCode::Left, NONE, "←→", "other results", reads, InteractiveAction::Choose(-1)),
+    row(KeyCode::Right, NONE, "", "", reads, InteractiveAction::Choose(1)),
+    row(KeyCode::Esc, NONE, "Esc", "back", reads, InteractiveAction::Back),
+    row(c('q'), NONE, "", "", reads, InteractiveAction::Back),
+    row(c('/'), NONE, "", "", reads, InteractiveAction::Back),
     // The chat.
-    row(KeyCode::Enter, NONE, "Enter", "ask", can_ask, Action::SendQuestion),
-    row(KeyCode::Esc, NONE, "Esc", "stop", is_answered, Action::StopAnswer),
-    row(KeyCode::Esc, NONE, "Esc", "back", chats, Action::Back),
-    row(KeyCode::Up, NONE, "↑↓", "scroll", has_conversation, Action::Scroll(-1)),
-    row(KeyCode::Up, NONE, "", "", chats, Action::Scroll(-1)),
-    row(KeyCode::Down, NONE, "", "", chats, Action::Scroll(1)),
-    row(KeyCode::PageUp, NONE, "", "", chats, Action::Page(-1)),
-    row(KeyCode::PageDown, NONE, "", "", chats, Action::Page(1)),
-    row(c('n'), CTRL, "^N", "new chat", has_conversation, Action::NewConversation),
-    row(c('t'), CTRL, "", "", chats, Action::Back),
+    row(KeyCode::Enter, NONE, "Enter", "ask", can_ask, InteractiveAction::SendQuestion),
+    row(KeyCode::Esc, NONE, "Esc", "stop", is_answered, InteractiveAction::StopAnswer),
+    row(KeyCode::Esc, NONE, "Esc", "back", chats, InteractiveAction::Back),
+    row(KeyCode::Up, NONE, "↑↓", "scroll", has_conversation, InteractiveAction::Scroll(-1)),
+    row(KeyCode::Up, NONE, "", "", chats, InteractiveAction::Scroll(-1)),
+    row(KeyCode::Down, NONE, "", "", chats, InteractiveAction::Scroll(1)),
+    row(KeyCode::PageUp, NONE, "", "", chats, InteractiveAction::Page(-1)),
+    row(KeyCode::PageDown, NONE, "", "", chats, InteractiveAction::Page(1)),
+    row(c('n'), CTRL, "^N", "new chat", has_conversation, InteractiveAction::NewConversation),
+    row(c('t'), CTRL, "", "", chats, InteractiveAction::Back),
     // Everywhere.
-    row(c('r'), CTRL, "^R", "role", has_roles, Action::PickRole),
-    row(c('s'), CTRL, "^S", "source", has_sources, Action::PickSource),
-    row(c('t'), CTRL, "^T", "chat", leaves_search, Action::OpenChat),
-    row(KeyCode::F(1), NONE, "F1", "help", always, Action::ToggleHelp),
-    row(c('?'), NONE, "", "", reads, Action::ToggleHelp),
-    row(c('c'), CTRL, "^C", "quit", always, Action::Quit),
-    row(c('q'), CTRL, "", "", always, Action::Quit),
-    row(c('z'), CTRL, "", "", always, Action::Suspend),
+    row(c('r'), CTRL, "^R", "role", has_roles, InteractiveAction::PickRole),
+    row(c('s'), CTRL, "^S", "source", has_sources, InteractiveAction::PickSource),
+    row(c('t'), CTRL, "^T", "chat", leaves_search, InteractiveAction::OpenChat),
+    row(KeyCode::F(1), NONE, "F1", "help", always, InteractiveAction::ToggleHelp),
+    row(c('?'), NONE, "", "", reads, InteractiveAction::ToggleHelp),
+    row(c('c'), CTRL, "^C", "quit", always, InteractiveAction::Quit),
+    row(c('q'), CTRL, "", "", always, InteractiveAction::Quit),
+    row(c('z'), CTRL, "", "", always, InteractiveAction::Suspend),
     // Typing.
-    row(KeyCode::Left, NONE, "", "", types, Action::Edit(Edit::Left)),
-    row(KeyCode::Right, NONE, "", "", types, Action::Edit(Edit::Right)),
-    row(KeyCode::Left, CTRL, "", "", types, Action::Edit(Edit::WordLeft)),
-    row(KeyCode::Right, CTRL, "", "", types, Action::Edit(Edit::WordRight)),
-    row(c('b'), ALT, "", "", types, Action::Edit(Edit::WordLeft)),
-    row(c('f'), ALT, "", "", types, Action::Edit(Edit::WordRight)),
-    row(KeyCode::Home, NONE, "", "", types, Action::Edit(Edit::Home)),
-    row(KeyCode::End, NONE, "", "", types, Action::Edit(Edit::End)),
-    row(c('a'), CTRL, "", "", types, Action::Edit(Edit::Home)),
-    row(c('e'), CTRL, "", "", types, Action::Edit(Edit::End)),
-    row(KeyCode::Backspace, NONE, "", "", types, Action::Edit(Edit::Backspace)),
-    row(c('h'), CTRL, "", "", types, Action::Edit(Edit::Backspace)),
-    row(KeyCode::Delete, NONE, "", "", types, Action::Edit(Edit::Delete)),
-    row(c('w'), CTRL, "", "", types, Action::Edit(Edit::DeleteWord)),
-    row(KeyCode::Backspace, ALT, "", "", types, Action::Edit(Edit::DeleteWord)),
-    row(c('u'), CTRL, "", "", types, Action::Edit(Edit::DeleteToStart)),
-    row(c('k'), CTRL, "", "", types, Action::Edit(Edit::DeleteToEnd)),
+    row(KeyCode::Left, NONE, "", "", types, InteractiveAction::Edit(Edit::Left)),
+    row(KeyCode::Right, NONE, "", "", types, InteractiveAction::Edit(Edit::Right)),
+    row(KeyCode::Left, CTRL, "", "", types, InteractiveAction::Edit(Edit::WordLeft)),
+    row(KeyCode::Right, CTRL, "", "", types, InteractiveAction::Edit(Edit::WordRight)),
+    row(c('b'), ALT, "", "", types, InteractiveAction::Edit(Edit::WordLeft)),
+    row(c('f'), ALT, "", "", types, InteractiveAction::Edit(Edit::WordRight)),
+    row(KeyCode::Home, NONE, "", "", types, InteractiveAction::Edit(Edit::Home)),
+    row(KeyCode::End, NONE, "", "", types, InteractiveAction::Edit(Edit::End)),
+    row(c('a'), CTRL, "", "", types, InteractiveAction::Edit(Edit::Home)),
+    row(c('e'), CTRL, "", "", types, InteractiveAction::Edit(Edit::End)),
+    row(KeyCode::Backspace, NONE, "", "", types, InteractiveAction::Edit(Edit::Backspace)),
+    row(c('h'), CTRL, "", "", types, InteractiveAction::Edit(Edit::Backspace)),
+    row(KeyCode::Delete, NONE, "", "", types, InteractiveAction::Edit(Edit::Delete)),
+    row(c('w'), CTRL, "", "", types, InteractiveAction::Edit(Edit::DeleteWord)),
+    row(KeyCode::Backspace, ALT, "", "", types, InteractiveAction::Edit(Edit::DeleteWord)),
+    row(c('u'), CTRL, "", "", types, InteractiveAction::Edit(Edit::DeleteToStart)),
+    row(c('k'), CTRL, "", "", types, InteractiveAction::Edit(Edit::DeleteToEnd)),
 ];
 
 /// What a key does now.
-pub(crate) fn action(model: &Model, key: KeyEvent) -> Option<Action> {
+pub(crate) fn action(model: &InteractiveModel, key: KeyEvent) -> Option<InteractiveAction> {
     // Capitals come with and without the modifier.
     let modifiers = match key.code {
         KeyCode::Char(_) => key.modifiers - KeyModifiers::SHIFT,
@@ -234,7 +234,7 @@ pub(crate) fn action(model: &Model, key: KeyEvent) -> Option<Action> {
 }
 
 /// The character that a key types into the input with the focus.
-pub(crate) fn typed(model: &Model, key: KeyEvent) -> Option<char> {
+pub(crate) fn typed(model: &InteractiveModel, key: KeyEvent) -> Option<char> {
     let KeyCode::Char(c) = key.code else {
         return None;
     };
@@ -243,7 +243,9 @@ pub(crate) fn typed(model: &Model, key: KeyEvent) -> Option<char> {
 }
 
 /// The keys that work now, and what they do.
-pub(crate) fn help(model: &Model) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+pub(crate) fn help(
+    model: &InteractiveModel,
+) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
     let shown = |row: &&Binding| !row.key.is_empty() && (row.works)(model);
     BINDINGS
         .iter()

@@ -3,7 +3,7 @@
 
 use ratatui::layout::Rect;
 
-use super::model::{Focus, Model};
+use super::model::{InteractiveFocus, InteractiveModel};
 
 /// From here on results and text stand side by side.
 const WIDE: u16 = 100;
@@ -13,7 +13,7 @@ const TALL: u16 = 20;
 
 /// Where everything stands. A part that is not seen is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Areas {
+pub(crate) struct InteractiveLayout {
     pub(crate) input: Rect,
     pub(crate) suggestions: Rect,
     pub(crate) results: Rect,
@@ -26,18 +26,18 @@ pub(crate) struct Areas {
 }
 
 /// Where everything stands on this screen.
-pub(crate) fn areas(model: &Model) -> Areas {
+pub(crate) fn areas(model: &InteractiveModel) -> InteractiveLayout {
     let (width, height) = model.size;
     let line = |row: u16| Rect::new(0, row, width, u16::from(row < height));
-    let mut areas = Areas {
+    let mut areas = InteractiveLayout {
         input: line(0),
         suggestions: line(1),
         status: line(height.saturating_sub(2)),
         help: line(height.saturating_sub(1)),
-        ..Areas::default()
+        ..InteractiveLayout::default()
     };
     let body = Rect::new(0, 2, width, height.saturating_sub(4));
-    if model.focus == Focus::Chat {
+    if model.focus == InteractiveFocus::Chat {
         areas.chat = body;
     } else if width >= WIDE {
         let left = width * 2 / 5;
@@ -47,7 +47,7 @@ pub(crate) fn areas(model: &Model) -> Areas {
         let upper = body.height / 2;
         areas.results = Rect::new(0, 2, width, upper);
         areas.document = Rect::new(0, 2 + upper, width, body.height - upper);
-    } else if model.focus == Focus::Document {
+    } else if model.focus == InteractiveFocus::Document {
         areas.document = body;
     } else {
         areas.results = body;
@@ -71,17 +71,17 @@ pub(crate) fn inside(area: Rect) -> Rect {
 }
 
 /// Rows of one result: with its excerpt where the text is not beside it.
-pub(crate) fn rows_of_result(areas: &Areas) -> usize {
+pub(crate) fn rows_of_result(areas: &InteractiveLayout) -> usize {
     if areas.document.is_empty() { 3 } else { 2 }
 }
 
 /// The first result that is shown, so that the chosen one is.
-pub(crate) fn first_result(model: &Model, areas: &Areas) -> usize {
+pub(crate) fn first_result(model: &InteractiveModel, areas: &InteractiveLayout) -> usize {
     first_shown(model.selected, results_shown(areas))
 }
 
 /// Results that fit.
-pub(crate) fn results_shown(areas: &Areas) -> usize {
+pub(crate) fn results_shown(areas: &InteractiveLayout) -> usize {
     (usize::from(inside(areas.results).height) / rows_of_result(areas)).max(1)
 }
 
@@ -96,10 +96,14 @@ mod tests {
 
     #[test]
     fn nothing_overlaps_or_leaves_the_screen_at_any_size() {
-        for focus in [Focus::Search, Focus::Document, Focus::Chat] {
+        for focus in [
+            InteractiveFocus::Search,
+            InteractiveFocus::Document,
+            InteractiveFocus::Chat,
+        ] {
             for width in [0, 1, 2, 10, 40, 80, 100, 120, 300] {
                 for height in [0, 1, 2, 3, 5, 12, 20, 24, 40, 100] {
-                    let mut model = Model::new((width, height), "");
+                    let mut model = InteractiveModel::new((width, height), "");
                     model.focus = focus;
                     let areas = areas(&model);
                     let screen = Rect::new(0, 0, width, height);

@@ -23,13 +23,13 @@ mod tests;
 use command_line::terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use config_core::Environment;
 use crossterm::event::{Event as TerminalEvent, MouseButton, MouseEventKind};
-use service_agent::{CommandResult, Failure, OpenTarget};
+use service_agent::{ClientFailure, CommandResult, OpenTarget};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use event::{Effect, Event};
-use model::Model;
+use event::{InteractiveEffect, InteractiveEvent};
+use model::InteractiveModel;
 use update::{first_effects, update};
-use work::PendingRequests;
+use work::InteractiveRequests;
 
 /// Lines that a notch of the wheel moves.
 const WHEEL_LINES: isize = 3;
@@ -41,9 +41,9 @@ const WHEEL_LINES: isize = 3;
 pub(crate) async fn run(
     opened: &OpenTarget,
     environment: &Environment,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let failed = |error: std::io::Error| {
-        Failure::Other(format!(
+        ClientFailure::Other(format!(
             "interactive needs a terminal ({error}); `search` and `repl` do not"
         ))
     };
@@ -57,39 +57,39 @@ pub(crate) async fn run(
     } else {
         opened.client.url().to_string()
     };
-    let mut model = Model::new(size, &server);
+    let mut model = InteractiveModel::new(size, &server);
     #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
-    let mut work = PendingRequests::new(opened.client.clone(), sender);
+    let mut work = InteractiveRequests::new(opened.client.clone(), sender);
     let mut screen = Screen::open().map_err(failed)?;
     for effect in first_effects() {
         work.start(effect);
     }
     loop {
-        let gone = |error| Failure::Other(format!("the terminal is gone: {error}"));
+        let gone = |error| ClientFailure::Other(format!("the terminal is gone: {error}"));
         let (columns, rows) = screen.measure().map_err(gone)?;
-        update(&mut model, Event::Resized(columns, rows));
+        update(&mut model, InteractiveEvent::Resized(columns, rows));
         screen
             .draw(|frame| draw::draw(frame, &model, &palette))
             .map_err(gone)?;
         let first = tokio::select! {
-            ended = signals.next() => return Err(Failure::Signalled(ended)),
+            ended = signals.next() => return Err(ClientFailure::Signalled(ended)),
             event = input.next() => match event {
                 Some(event) => translated(&event),
-                None => return Err(Failure::Other("the terminal is gone".to_owned())),
+                None => return Err(ClientFailure::Other("the terminal is gone".to_owned())),
             },
             Some(event) = answers.recv() => Some(event),
         };
         // Everything that has come already is one frame.
         let more = waiting(&mut input, &mut answers);
         for event in first.into_iter().chain(more) {
-            if matches!(event, Event::Resized(..)) {
+            if matches!(event, InteractiveEvent::Resized(..)) {
                 screen.repaint().map_err(failed)?;
             }
             for effect in update(&mut model, event) {
                 match effect {
-                    Effect::Quit => return Ok(CommandResult::Found),
-                    Effect::Suspend => screen.suspend().map_err(failed)?,
+                    InteractiveEffect::Quit => return Ok(CommandResult::Found),
+                    InteractiveEffect::Suspend => screen.suspend().map_err(failed)?,
                     effect => work.start(effect),
                 }
             }
@@ -100,7 +100,10 @@ pub(crate) async fn run(
 /// Most events that one frame takes.
 const BATCH: usize = 512;
 
-fn waiting(input: &mut InputReader, answers: &mut UnboundedReceiver<Event>) -> Vec<Event> {
+fn waiting(
+    input: &mut InputReader,
+    answers: &mut UnboundedReceiver<InteractiveEvent>,
+) -> Vec<InteractiveEvent> {
     let mut events = Vec::new();
     while events.len() < BATCH
         && let Some(event) = input.waiting()
@@ -116,17 +119,23 @@ fn waiting(input: &mut InputReader, answers: &mut UnboundedReceiver<Event>) -> V
 }
 
 /// What the terminal says, as far as it means something here.
-fn translated(event: &TerminalEvent) -> Option<Event> {
+fn translated(event: &TerminalEvent) -> Option<InteractiveEvent> {
     match event {
-        TerminalEvent::Key(key) => Some(Event::Key(*key)),
-        TerminalEvent::Paste(text) => Some(Event::Pasted(text.clone())),
-        TerminalEvent::Resize(columns, rows) => Some(Event::Resized(*columns, *rows)),
+        TerminalEvent::Key(key) => Some(InteractiveEvent::Key(*key)),
+        TerminalEvent::Paste(text) => Some(InteractiveEvent::Pasted(text.clone())),
+        TerminalEvent::Resize(columns, rows) => Some(InteractiveEvent::Resized(*columns, *rows)),
         TerminalEvent::Mouse(mouse) => {
             let (column, row) = (mouse.column, mouse.row);
             match mouse.kind {
-                MouseEventKind::Down(MouseButton::Left) => Some(Event::Clicked(column, row)),
-                MouseEventKind::ScrollUp => Some(Event::Wheel(-WHEEL_LINES, column, row)),
-                MouseEventKind::ScrollDown => Some(Event::Wheel(WHEEL_LINES, column, row)),
+                MouseEventKind::Down(MouseButton::Left) => {
+                    Some(InteractiveEvent::Clicked(column, row))
+                }
+                MouseEventKind::ScrollUp => {
+                    Some(InteractiveEvent::Wheel(-WHEEL_LINES, column, row))
+                }
+                MouseEventKind::ScrollDown => {
+                    Some(InteractiveEvent::Wheel(WHEEL_LINES, column, row))
+                }
                 _ => None,
             }
         }

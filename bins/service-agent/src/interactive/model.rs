@@ -6,7 +6,7 @@ use search_core::answer::{RoleList, SearchAnswer, SearchResult};
 use search_core::conversation::{ChatAnswer, Citation};
 use serde_json::{Value, json};
 
-use super::document::Document;
+use super::document::DocumentPane;
 use super::line_editor::LineEditor;
 
 /// Results asked for.
@@ -14,7 +14,7 @@ const LIMIT: usize = 100;
 
 /// Who gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Focus {
+pub(crate) enum InteractiveFocus {
     /// The query and the results below it.
     #[default]
     Search,
@@ -26,7 +26,7 @@ pub(crate) enum Focus {
 
 /// How the search for the query that stands there is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) enum SearchState {
+pub(crate) enum QueryState {
     /// Nothing is asked for.
     #[default]
     Idle,
@@ -59,7 +59,7 @@ pub(crate) enum PickerKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Chat {
     pub(crate) input: LineEditor,
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) turns: Vec<ChatExchange>,
     /// To go on with it.
     pub(crate) conversation: Option<String>,
     pub(crate) is_streaming: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Chat {
 
 /// A question and what was answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct ChatExchange {
     pub(crate) question: String,
     pub(crate) answer: String,
     pub(crate) citations: Vec<Citation>,
@@ -82,15 +82,15 @@ pub(crate) struct Turn {
 
 /// Everything that is shown.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Model {
+pub(crate) struct InteractiveModel {
     /// Columns and rows.
     pub(crate) size: (u16, u16),
     /// Who is asked, for the eye.
     pub(crate) server: String,
-    pub(crate) focus: Focus,
+    pub(crate) focus: InteractiveFocus,
     pub(crate) query: LineEditor,
     pub(crate) suggestions: Vec<String>,
-    pub(crate) search: SearchState,
+    pub(crate) search: QueryState,
     /// The result that is chosen.
     pub(crate) selected: usize,
     pub(crate) roles: RoleList,
@@ -101,7 +101,7 @@ pub(crate) struct Model {
     /// Roles with a language model, and its name.
     pub(crate) models: BTreeMap<String, String>,
     pub(crate) picker: Option<Picker>,
-    pub(crate) document: Option<Document>,
+    pub(crate) document: Option<DocumentPane>,
     pub(crate) chat: Chat,
     pub(crate) is_help: bool,
     /// What went wrong beside a search.
@@ -110,7 +110,7 @@ pub(crate) struct Model {
     pub(crate) generation: u64,
 }
 
-impl Model {
+impl InteractiveModel {
     /// An empty screen of this size.
     pub(crate) fn new(size: (u16, u16), server: &str) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Model {
     /// What was found for the query that stands there.
     pub(crate) fn results(&self) -> &[SearchResult] {
         match &self.search {
-            SearchState::Found(answer) => &answer.results,
+            QueryState::Found(answer) => &answer.results,
             _ => &[],
         }
     }
@@ -156,7 +156,7 @@ impl Model {
 
     /// How far indexing is, over all sources of the last answer.
     pub(crate) fn indexing(&self) -> Option<(u64, u64)> {
-        let SearchState::Found(answer) = &self.search else {
+        let QueryState::Found(answer) = &self.search else {
             return None;
         };
         let progress = answer.sources.iter().filter_map(|source| source.indexing);
@@ -204,7 +204,7 @@ impl Chat {
     }
 }
 
-impl Turn {
+impl ChatExchange {
     /// Takes the whole answer.
     pub(crate) fn finish(&mut self, answer: &ChatAnswer) {
         self.answer.clone_from(&answer.message);

@@ -1,8 +1,8 @@
 //! What the mouse does: the same actions as the keys, by where it points.
 
-use super::keys::Action;
+use super::keys::InteractiveAction;
 use super::layout::{self, areas, inside};
-use super::model::{Focus, Model};
+use super::model::{InteractiveFocus, InteractiveModel};
 
 /// What stands before the suggestions, and between two of them.
 pub(crate) const SUGGESTIONS_HEAD: &str = "  Tab ";
@@ -14,7 +14,7 @@ pub(crate) const SUGGESTIONS_GAP: &str = " · ";
 pub(crate) enum PointerAction {
     Nothing,
     /// As a key does.
-    Act(Action),
+    Act(InteractiveAction),
     /// Takes this item of the list to choose from.
     Pick(usize),
     /// Leaves that list.
@@ -22,15 +22,15 @@ pub(crate) enum PointerAction {
     /// Chooses this result.
     Choose(usize),
     /// Gives the keys to a part.
-    Focus(Focus),
+    Focus(InteractiveFocus),
     /// Takes this suggestion.
     Complete(usize),
 }
 
 /// What a click means.
-pub(crate) fn clicked(model: &Model, column: u16, row: u16) -> PointerAction {
+pub(crate) fn clicked(model: &InteractiveModel, column: u16, row: u16) -> PointerAction {
     if model.is_help {
-        return PointerAction::Act(Action::ToggleHelp);
+        return PointerAction::Act(InteractiveAction::ToggleHelp);
     }
     let areas = areas(model);
     let at = (column, row).into();
@@ -50,15 +50,15 @@ pub(crate) fn clicked(model: &Model, column: u16, row: u16) -> PointerAction {
         return match to {
             to if to >= model.results().len() => PointerAction::Nothing,
             // A click on what is chosen opens it.
-            to if to == model.selected => PointerAction::Act(Action::Open),
+            to if to == model.selected => PointerAction::Act(InteractiveAction::Open),
             to => PointerAction::Choose(to),
         };
     }
     if areas.document.contains(at) && model.document.is_some() {
-        return PointerAction::Focus(Focus::Document);
+        return PointerAction::Focus(InteractiveFocus::Document);
     }
-    if areas.input.contains(at) && model.focus == Focus::Document {
-        return PointerAction::Focus(Focus::Search);
+    if areas.input.contains(at) && model.focus == InteractiveFocus::Document {
+        return PointerAction::Focus(InteractiveFocus::Search);
     }
     if areas.suggestions.contains(at) {
         let which = suggestion_at(model, usize::from(column));
@@ -68,16 +68,21 @@ pub(crate) fn clicked(model: &Model, column: u16, row: u16) -> PointerAction {
 }
 
 /// What the wheel means, by lines.
-pub(crate) fn wheeled(model: &Model, lines: isize, column: u16, row: u16) -> PointerAction {
+pub(crate) fn wheeled(
+    model: &InteractiveModel,
+    lines: isize,
+    column: u16,
+    row: u16,
+) -> PointerAction {
     let over_results = areas(model).results.contains((column, row).into());
     if model.picker.is_some() || over_results {
-        return PointerAction::Act(Action::Choose(lines.signum()));
+        return PointerAction::Act(InteractiveAction::Choose(lines.signum()));
     }
-    PointerAction::Act(Action::Scroll(lines))
+    PointerAction::Act(InteractiveAction::Scroll(lines))
 }
 
 /// The suggestion that stands at a column.
-fn suggestion_at(model: &Model, column: usize) -> Option<usize> {
+fn suggestion_at(model: &InteractiveModel, column: usize) -> Option<usize> {
     let mut end = SUGGESTIONS_HEAD.len();
     model.suggestions.iter().position(|suggestion| {
         let start = end;

@@ -10,13 +10,13 @@ use search_core::answer::{
 use serde_json::json;
 
 use super::draw::draw;
-use super::event::{Effect, Event};
+use super::event::{InteractiveEffect, InteractiveEvent};
 use super::keys;
-use super::model::{Focus, Model, SearchState};
+use super::model::{InteractiveFocus, InteractiveModel, QueryState};
 use super::update::update;
 
-fn model(size: (u16, u16)) -> Model {
-    let mut model = Model::new(size, "http://127.0.0.1:8000/");
+fn model(size: (u16, u16)) -> InteractiveModel {
+    let mut model = InteractiveModel::new(size, "http://127.0.0.1:8000/");
     let role = |name: &str, sources: &[&str]| RoleSummary {
         name: name.to_owned(),
         haystacks: sources
@@ -32,23 +32,27 @@ fn model(size: (u16, u16)) -> Model {
         default_role: "Sky".to_owned(),
         roles: vec![role("Sky", &["Files", "Notes"]), role("Sea", &["Files"])],
     };
-    update(&mut model, Event::Roles(Ok(roles)));
+    update(&mut model, InteractiveEvent::Roles(Ok(roles)));
     model
 }
 
-fn press(model: &mut Model, code: KeyCode) -> Vec<Effect> {
+fn press(model: &mut InteractiveModel, code: KeyCode) -> Vec<InteractiveEffect> {
     press_with(model, code, KeyModifiers::NONE)
 }
 
-fn press_with(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
-    update(model, Event::Key(KeyEvent::new(code, modifiers)))
+fn press_with(
+    model: &mut InteractiveModel,
+    code: KeyCode,
+    modifiers: KeyModifiers,
+) -> Vec<InteractiveEffect> {
+    update(model, InteractiveEvent::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn control(model: &mut Model, letter: char) -> Vec<Effect> {
+fn control(model: &mut InteractiveModel, letter: char) -> Vec<InteractiveEffect> {
     press_with(model, KeyCode::Char(letter), KeyModifiers::CONTROL)
 }
 
-fn type_text(model: &mut Model, text: &str) -> Vec<Effect> {
+fn type_text(model: &mut InteractiveModel, text: &str) -> Vec<InteractiveEffect> {
     text.chars()
         .flat_map(|c| press(model, KeyCode::Char(c)))
         .collect()
@@ -77,16 +81,16 @@ fn answer(titles: &[&str], indexing: bool) -> Box<SearchAnswer> {
     serde_json::from_value(value).expect("an answer")
 }
 
-fn found(model: &mut Model, titles: &[&str]) -> Vec<Effect> {
+fn found(model: &mut InteractiveModel, titles: &[&str]) -> Vec<InteractiveEffect> {
     let generation = model.generation;
     update(
         model,
-        Event::Answered(generation, Ok(answer(titles, false))),
+        InteractiveEvent::Answered(generation, Ok(answer(titles, false))),
     )
 }
 
 /// The screen as text.
-fn picture(model: &Model) -> String {
+fn picture(model: &InteractiveModel) -> String {
     let (columns, rows) = model.size;
     let mut screen = Terminal::new(TestBackend::new(columns, rows)).expect("a screen");
     let palette = Palette::new(ColourDepth::Sixteen);
@@ -105,9 +109,9 @@ fn picture(model: &Model) -> String {
 fn typing_searches_and_old_results_never_stand_under_a_new_query() {
     let mut model = model((80, 24));
     let effects = type_text(&mut model, "or");
-    let searches = |effects: &[Effect]| {
+    let searches = |effects: &[InteractiveEffect]| {
         let all = effects.iter().filter_map(|effect| match effect {
-            Effect::Search { body, .. } => Some(body["search_term"].clone()),
+            InteractiveEffect::Search { body, .. } => Some(body["search_term"].clone()),
             _ => None,
         });
         all.collect::<Vec<_>>()
@@ -119,26 +123,29 @@ fn typing_searches_and_old_results_never_stand_under_a_new_query() {
     type_text(&mut model, "x");
     assert_eq!(
         model.search,
-        SearchState::Pending,
+        QueryState::Pending,
         "the former results are gone at once"
     );
     assert!(model.document.is_none());
     // The answer to `or` comes late.
     update(
         &mut model,
-        Event::Answered(before, Ok(answer(&["orbit"], false))),
+        InteractiveEvent::Answered(before, Ok(answer(&["orbit"], false))),
     );
-    assert_eq!(model.search, SearchState::Pending);
+    assert_eq!(model.search, QueryState::Pending);
     update(
         &mut model,
-        Event::Suggested(before, vec!["orbit".to_owned()]),
+        InteractiveEvent::Suggested(before, vec!["orbit".to_owned()]),
     );
     assert!(model.suggestions.is_empty());
     let failed = model.generation;
-    update(&mut model, Event::Answered(failed, Err("no".to_owned())));
-    assert!(matches!(&model.search, SearchState::Failed(_)));
+    update(
+        &mut model,
+        InteractiveEvent::Answered(failed, Err("no".to_owned())),
+    );
+    assert!(matches!(&model.search, QueryState::Failed(_)));
     control(&mut model, 'u');
-    assert_eq!(model.search, SearchState::Idle);
+    assert_eq!(model.search, QueryState::Idle);
 }
 
 #[test]
@@ -146,14 +153,14 @@ fn while_indexing_it_says_how_far_and_asks_again_keeping_the_choice() {
     let mut model = model((80, 24));
     type_text(&mut model, "orbit");
     let generation = model.generation;
-    let event = Event::Answered(generation, Ok(answer(&["a", "b"], true)));
+    let event = InteractiveEvent::Answered(generation, Ok(answer(&["a", "b"], true)));
     let effects = update(&mut model, event);
     assert!(effects.iter().any(|effect| matches!(
-        effect, Effect::Search { generation: again, after, .. } if *again == generation && !after.is_zero()
+        effect, InteractiveEffect::Search { generation: again, after, .. } if *again == generation && !after.is_zero()
     )));
     assert!(picture(&model).contains("still indexing, 254 of 2,505"));
     press(&mut model, KeyCode::Down);
-    let event = Event::Answered(generation, Ok(answer(&["new", "a", "b"], false)));
+    let event = InteractiveEvent::Answered(generation, Ok(answer(&["new", "a", "b"], false)));
     let effects = update(&mut model, event);
     assert!(
         effects.is_empty(),
@@ -175,7 +182,7 @@ fn a_role_and_a_source_are_picked_and_searched() {
     let effects = press(&mut model, KeyCode::Enter);
     assert_eq!(model.role_name(), "Sea");
     let body = effects.iter().find_map(|effect| match effect {
-        Effect::Search { body, .. } => Some(body.clone()),
+        InteractiveEffect::Search { body, .. } => Some(body.clone()),
         _ => None,
     });
     assert_eq!(body.expect("a search")["role"], "Sea");
@@ -205,13 +212,16 @@ fn suggestions_are_taken_by_tab_and_by_the_mouse() {
     type_text(&mut model, "or");
     let list = vec!["orbit".to_owned(), "orchard".to_owned()];
     let generation = model.generation;
-    update(&mut model, Event::Suggested(generation, list.clone()));
+    update(
+        &mut model,
+        InteractiveEvent::Suggested(generation, list.clone()),
+    );
     assert!(picture(&model).contains("Tab orbit · orchard"));
     press(&mut model, KeyCode::Tab);
     assert_eq!(model.query.text(), "orbit");
     let generation = model.generation;
-    update(&mut model, Event::Suggested(generation, list));
-    update(&mut model, Event::Clicked(15, 1));
+    update(&mut model, InteractiveEvent::Suggested(generation, list));
+    update(&mut model, InteractiveEvent::Clicked(15, 1));
     assert_eq!(model.query.text(), "orchard");
 }
 
@@ -220,14 +230,14 @@ fn the_mouse_chooses_reads_and_scrolls() {
     let mut model = model((80, 24));
     type_text(&mut model, "x");
     found(&mut model, &["a", "b", "c"]);
-    let effects = update(&mut model, Event::Clicked(5, 5));
+    let effects = update(&mut model, InteractiveEvent::Clicked(5, 5));
     assert_eq!(model.selected, 1);
-    assert!(matches!(&effects[..], [Effect::Read { id, .. }] if id == "id-b"));
-    update(&mut model, Event::Clicked(5, 5));
-    assert_eq!(model.focus, Focus::Document);
-    update(&mut model, Event::Wheel(3, 5, 5));
+    assert!(matches!(&effects[..], [InteractiveEffect::Read { id, .. }] if id == "id-b"));
+    update(&mut model, InteractiveEvent::Clicked(5, 5));
+    assert_eq!(model.focus, InteractiveFocus::Document);
+    update(&mut model, InteractiveEvent::Wheel(3, 5, 5));
     assert_eq!(model.selected, 2);
-    update(&mut model, Event::Clicked(5, 9));
+    update(&mut model, InteractiveEvent::Clicked(5, 9));
     assert_eq!(model.selected, 2, "there is no fourth");
 }
 
@@ -237,7 +247,7 @@ fn the_document_comes_for_the_chosen_result_only() {
     type_text(&mut model, "x");
     found(&mut model, &["a", "b"]);
     let view = |id: &str, body: &str| {
-        Event::Read(
+        InteractiveEvent::Read(
             id.to_owned(),
             Ok(Box::new(DocumentView {
                 id: id.to_owned(),
@@ -265,7 +275,7 @@ fn a_chat_streams_stops_and_goes_on() {
         "the query is the question"
     );
     let effects = press(&mut model, KeyCode::Enter);
-    let [Effect::Ask { generation, body }] = &effects[..] else {
+    let [InteractiveEffect::Ask { generation, body }] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert_eq!(body["message"], "tides");
@@ -276,27 +286,35 @@ fn a_chat_streams_stops_and_goes_on() {
     );
     update(
         &mut model,
-        Event::ChatStarted(*generation, "c-1".to_owned()),
+        InteractiveEvent::ChatStarted(*generation, "c-1".to_owned()),
     );
     update(
         &mut model,
-        Event::ChatText(*generation, "The mo\u{1b}[31mon".to_owned()),
+        InteractiveEvent::ChatText(*generation, "The mo\u{1b}[31mon".to_owned()),
     );
     let shown = picture(&model);
     assert!(shown.contains("The mo<U+001B>[31mon"), "{shown}");
     assert!(shown.contains("no language model"), "{shown}");
-    assert_eq!(press(&mut model, KeyCode::Esc), [Effect::StopChat]);
-    update(&mut model, Event::ChatText(*generation, "late".to_owned()));
+    assert_eq!(
+        press(&mut model, KeyCode::Esc),
+        [InteractiveEffect::StopChat]
+    );
+    update(
+        &mut model,
+        InteractiveEvent::ChatText(*generation, "late".to_owned()),
+    );
     assert!(!picture(&model).contains("late"));
     type_text(&mut model, "and the sun?");
     let effects = press(&mut model, KeyCode::Enter);
-    assert!(matches!(&effects[..], [Effect::Ask { body, .. }] if body["conversation_id"] == "c-1"));
+    assert!(
+        matches!(&effects[..], [InteractiveEffect::Ask { body, .. }] if body["conversation_id"] == "c-1")
+    );
 }
 
 #[test]
 fn the_help_line_shows_the_keys_that_work_now() {
     let mut model = model((80, 24));
-    let labels = |model: &Model| {
+    let labels = |model: &InteractiveModel| {
         keys::help(model)
             .map(|(_, label)| label)
             .collect::<Vec<_>>()
@@ -312,7 +330,11 @@ fn the_help_line_shows_the_keys_that_work_now() {
     press(&mut model, KeyCode::Esc);
     press(&mut model, KeyCode::F(1));
     assert!(picture(&model).contains("Keys that work here"));
-    assert_eq!(control(&mut model, 'c'), [Effect::Quit], "it always quits");
+    assert_eq!(
+        control(&mut model, 'c'),
+        [InteractiveEffect::Quit],
+        "it always quits"
+    );
 }
 
 #[test]

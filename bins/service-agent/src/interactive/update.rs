@@ -7,12 +7,14 @@ use crossterm::event::KeyEventKind;
 use search_core::answer::{DocumentView, SearchAnswer};
 use search_core::conversation::ChatAnswer;
 
-use super::document::Document;
-use super::event::{Effect, Event};
-use super::keys::{self, Action};
+use super::document::DocumentPane;
+use super::event::{InteractiveEffect, InteractiveEvent};
+use super::keys::{self, InteractiveAction};
 use super::layout::{areas, inside};
 use super::line_editor::Edit;
-use super::model::{Chat, Focus, Model, Picker, PickerKind, SearchState, Turn};
+use super::model::{
+    Chat, ChatExchange, InteractiveFocus, InteractiveModel, Picker, PickerKind, QueryState,
+};
 use super::pointer::{self, PointerAction};
 
 /// How long nothing is typed before a search is sent.
@@ -28,15 +30,18 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) const ALL_SOURCES: &str = "all sources";
 
 /// What has to be done first.
-pub(crate) fn first_effects() -> Vec<Effect> {
-    vec![Effect::LoadRoles]
+pub(crate) fn first_effects() -> Vec<InteractiveEffect> {
+    vec![InteractiveEffect::LoadRoles]
 }
 
 /// Changes what is shown; gives what has to be done.
-pub(crate) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
+pub(crate) fn update(
+    model: &mut InteractiveModel,
+    event: InteractiveEvent,
+) -> Vec<InteractiveEffect> {
     let effects = match event {
-        Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-        Event::Key(key) => {
+        InteractiveEvent::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+        InteractiveEvent::Key(key) => {
             model.notice = None;
             match (keys::action(model, key), keys::typed(model, key)) {
                 (Some(action), _) => act(model, action),
@@ -44,58 +49,58 @@ pub(crate) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
                 (None, None) => Vec::new(),
             }
         }
-        Event::Pasted(text) => typed(model, &text),
-        Event::Clicked(column, row) => {
+        InteractiveEvent::Pasted(text) => typed(model, &text),
+        InteractiveEvent::Clicked(column, row) => {
             let pointed = pointer::clicked(model, column, row);
             point(model, pointed)
         }
-        Event::Wheel(lines, column, row) => {
+        InteractiveEvent::Wheel(lines, column, row) => {
             let pointed = pointer::wheeled(model, lines, column, row);
             point(model, pointed)
         }
-        Event::Resized(columns, rows) => {
+        InteractiveEvent::Resized(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
         }
-        Event::Roles(Ok(roles)) => {
+        InteractiveEvent::Roles(Ok(roles)) => {
             model.roles = roles;
             Vec::new()
         }
-        Event::Roles(Err(reason)) => {
+        InteractiveEvent::Roles(Err(reason)) => {
             model.notice = Some(reason);
             Vec::new()
         }
-        Event::Models(models) => {
+        InteractiveEvent::Models(models) => {
             model.models = models;
             Vec::new()
         }
-        Event::Suggested(generation, list) => {
+        InteractiveEvent::Suggested(generation, list) => {
             if generation == model.generation {
                 model.suggestions = list;
             }
             Vec::new()
         }
-        Event::Answered(generation, answer) if generation == model.generation => {
+        InteractiveEvent::Answered(generation, answer) if generation == model.generation => {
             handle_answer(model, answer)
         }
-        Event::Answered(..) => Vec::new(),
-        Event::Read(id, view) => {
+        InteractiveEvent::Answered(..) => Vec::new(),
+        InteractiveEvent::Read(id, view) => {
             read(model, &id, view);
             Vec::new()
         }
-        Event::ChatStarted(generation, conversation) => {
+        InteractiveEvent::ChatStarted(generation, conversation) => {
             if let Some((id, _)) = current_turn(model, generation) {
                 *id = Some(conversation);
             }
             Vec::new()
         }
-        Event::ChatText(generation, text) => {
+        InteractiveEvent::ChatText(generation, text) => {
             if let Some((_, turn)) = current_turn(model, generation) {
                 turn.answer += &text;
             }
             Vec::new()
         }
-        Event::ChatEnded(generation, answer) => {
+        InteractiveEvent::ChatEnded(generation, answer) => {
             chat_ended(model, generation, answer);
             Vec::new()
         }
@@ -104,35 +109,35 @@ pub(crate) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
     effects
 }
 
-fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+fn act(model: &mut InteractiveModel, action: InteractiveAction) -> Vec<InteractiveEffect> {
     match action {
-        Action::Quit => return vec![Effect::Quit],
-        Action::Suspend => return vec![Effect::Suspend],
-        Action::ToggleHelp => model.is_help = !model.is_help,
-        Action::PickRole => pick(model, PickerKind::Role),
-        Action::PickSource => pick(model, PickerKind::Source),
-        Action::OpenChat => {
-            model.focus = Focus::Chat;
+        InteractiveAction::Quit => return vec![InteractiveEffect::Quit],
+        InteractiveAction::Suspend => return vec![InteractiveEffect::Suspend],
+        InteractiveAction::ToggleHelp => model.is_help = !model.is_help,
+        InteractiveAction::PickRole => pick(model, PickerKind::Role),
+        InteractiveAction::PickSource => pick(model, PickerKind::Source),
+        InteractiveAction::OpenChat => {
+            model.focus = InteractiveFocus::Chat;
             if model.chat.input.is_empty() && model.chat.turns.is_empty() {
                 let question = model.query.text().to_owned();
                 model.chat.input.set(&question);
             }
         }
-        Action::Back if model.picker.is_some() => model.picker = None,
-        Action::Back => model.focus = Focus::Search,
-        Action::ClearQuery => {
+        InteractiveAction::Back if model.picker.is_some() => model.picker = None,
+        InteractiveAction::Back => model.focus = InteractiveFocus::Search,
+        InteractiveAction::ClearQuery => {
             model.query.set("");
             return restart_search(model);
         }
-        Action::Complete => return complete(model, 0),
-        Action::Choose(by) => return choose(model, by),
-        Action::Open if model.picker.is_some() => return picked(model),
-        Action::Open => {
-            model.focus = Focus::Document;
+        InteractiveAction::Complete => return complete(model, 0),
+        InteractiveAction::Choose(by) => return choose(model, by),
+        InteractiveAction::Open if model.picker.is_some() => return picked(model),
+        InteractiveAction::Open => {
+            model.focus = InteractiveFocus::Document;
             to_first_match(model);
         }
-        Action::Scroll(lines) => scroll(model, lines),
-        Action::Page(pages) => {
+        InteractiveAction::Scroll(lines) => scroll(model, lines),
+        InteractiveAction::Page(pages) => {
             let areas = areas(model);
             let area = if areas.chat.is_empty() {
                 areas.document
@@ -142,37 +147,37 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let page = isize::try_from(inside(area).height).unwrap_or(1).max(2) - 1;
             scroll(model, pages * page);
         }
-        Action::NextMatch | Action::PreviousMatch => {
+        InteractiveAction::NextMatch | InteractiveAction::PreviousMatch => {
             let height = document_height(model);
             if let Some(document) = &mut model.document
-                && !document.show_match(action == Action::NextMatch, height)
+                && !document.show_match(action == InteractiveAction::NextMatch, height)
             {
                 model.notice = Some("no further match in this direction".to_owned());
             }
         }
-        Action::SendQuestion => return start_chat(model),
-        Action::StopAnswer => {
+        InteractiveAction::SendQuestion => return start_chat(model),
+        InteractiveAction::StopAnswer => {
             model.chat.generation += 1;
             model.chat.is_streaming = false;
             if let Some(turn) = model.chat.turns.last_mut() {
                 turn.note = "stopped".to_owned();
             }
-            return vec![Effect::StopChat];
+            return vec![InteractiveEffect::StopChat];
         }
-        Action::NewConversation => {
+        InteractiveAction::NewConversation => {
             let generation = model.chat.generation + 1;
             model.chat = Chat {
                 generation,
                 ..Chat::default()
             };
         }
-        Action::Edit(edit) => return edited(model, edit),
+        InteractiveAction::Edit(edit) => return edited(model, edit),
     }
     Vec::new()
 }
 
-fn edited(model: &mut Model, edit: Edit) -> Vec<Effect> {
-    if model.focus == Focus::Chat {
+fn edited(model: &mut InteractiveModel, edit: Edit) -> Vec<InteractiveEffect> {
+    if model.focus == InteractiveFocus::Chat {
         model.chat.input.apply(edit);
     } else if model.query.apply(edit) {
         return restart_search(model);
@@ -180,37 +185,37 @@ fn edited(model: &mut Model, edit: Edit) -> Vec<Effect> {
     Vec::new()
 }
 
-fn typed(model: &mut Model, text: &str) -> Vec<Effect> {
+fn typed(model: &mut InteractiveModel, text: &str) -> Vec<InteractiveEffect> {
     if model.picker.is_some() || model.is_help {
         return Vec::new();
     }
-    if model.focus == Focus::Chat {
+    if model.focus == InteractiveFocus::Chat {
         model.chat.input.insert(text);
         return Vec::new();
     }
-    model.focus = Focus::Search;
+    model.focus = InteractiveFocus::Search;
     model.query.insert(text);
     restart_search(model)
 }
 
 /// There is another query, role or source: what was found for the former one goes at once.
-fn restart_search(model: &mut Model) -> Vec<Effect> {
+fn restart_search(model: &mut InteractiveModel) -> Vec<InteractiveEffect> {
     model.generation += 1;
     model.selected = 0;
     model.document = None;
     model.suggestions.clear();
     if model.query.text().trim().is_empty() {
-        model.search = SearchState::Idle;
-        return vec![Effect::StopSearch];
+        model.search = QueryState::Idle;
+        return vec![InteractiveEffect::StopSearch];
     }
-    model.search = SearchState::Pending;
+    model.search = QueryState::Pending;
     vec![
-        Effect::Suggest {
+        InteractiveEffect::Suggest {
             generation: model.generation,
             text: model.query.text().to_owned(),
             role: model.role.clone(),
         },
-        Effect::Search {
+        InteractiveEffect::Search {
             generation: model.generation,
             body: model.search_body(),
             after: DEBOUNCE,
@@ -218,11 +223,14 @@ fn restart_search(model: &mut Model) -> Vec<Effect> {
     ]
 }
 
-fn handle_answer(model: &mut Model, answer: Result<Box<SearchAnswer>, String>) -> Vec<Effect> {
+fn handle_answer(
+    model: &mut InteractiveModel,
+    answer: Result<Box<SearchAnswer>, String>,
+) -> Vec<InteractiveEffect> {
     let answer = match answer {
         Ok(answer) => answer,
         Err(reason) => {
-            model.search = SearchState::Failed(reason);
+            model.search = QueryState::Failed(reason);
             model.document = None;
             return Vec::new();
         }
@@ -232,13 +240,13 @@ fn handle_answer(model: &mut Model, answer: Result<Box<SearchAnswer>, String>) -
     let at = chosen.and_then(|id| answer.results.iter().position(|result| result.id == id));
     model.selected = at.unwrap_or(0);
     let is_indexing = answer.indexing;
-    model.search = SearchState::Found(answer);
+    model.search = QueryState::Found(answer);
     let mut effects = Vec::new();
     if at.is_none() || model.document.is_none() {
         effects.extend(show_chosen(model));
     }
     if is_indexing {
-        effects.push(Effect::Search {
+        effects.push(InteractiveEffect::Search {
             generation: model.generation,
             body: model.search_body(),
             after: REFRESH_INTERVAL,
@@ -248,12 +256,12 @@ fn handle_answer(model: &mut Model, answer: Result<Box<SearchAnswer>, String>) -
 }
 
 /// Shows the chosen result's excerpt, and has its document read.
-fn show_chosen(model: &mut Model) -> Option<Effect> {
+fn show_chosen(model: &mut InteractiveModel) -> Option<InteractiveEffect> {
     let result = model.chosen();
-    let document = result.map(Document::excerpt);
+    let document = result.map(DocumentPane::excerpt);
     let id = document.as_ref().map(|document| document.id.clone());
     model.document = document;
-    Some(Effect::Read {
+    Some(InteractiveEffect::Read {
         id: id?,
         role: model.role.clone(),
         query: marked_words(model),
@@ -262,9 +270,9 @@ fn show_chosen(model: &mut Model) -> Option<Effect> {
 }
 
 /// The words to mark: those that were searched for in the place of mistyped ones, too.
-fn marked_words(model: &Model) -> String {
+fn marked_words(model: &InteractiveModel) -> String {
     let mut words = model.query.text().to_owned();
-    if let SearchState::Found(answer) = &model.search {
+    if let QueryState::Found(answer) = &model.search {
         for correction in &answer.corrections {
             words.push(' ');
             words.push_str(&correction.corrected);
@@ -273,13 +281,13 @@ fn marked_words(model: &Model) -> String {
     words
 }
 
-fn read(model: &mut Model, id: &str, view: Result<Box<DocumentView>, String>) {
+fn read(model: &mut InteractiveModel, id: &str, view: Result<Box<DocumentView>, String>) {
     if model.document.as_ref().is_none_or(|shown| shown.id != id) {
         return;
     }
     match view {
         Ok(view) => {
-            model.document = Some(Document::from_view(&view));
+            model.document = Some(DocumentPane::from_view(&view));
             fit_document(model);
             to_first_match(model);
         }
@@ -287,7 +295,7 @@ fn read(model: &mut Model, id: &str, view: Result<Box<DocumentView>, String>) {
     }
 }
 
-fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
+fn choose(model: &mut InteractiveModel, by: isize) -> Vec<InteractiveEffect> {
     if let Some(picker) = &mut model.picker {
         picker.selected = moved(picker.selected, by, picker.items.len());
         return Vec::new();
@@ -296,7 +304,7 @@ fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
     choose_result(model, to)
 }
 
-fn choose_result(model: &mut Model, to: usize) -> Vec<Effect> {
+fn choose_result(model: &mut InteractiveModel, to: usize) -> Vec<InteractiveEffect> {
     if to == model.selected && model.document.is_some() {
         return Vec::new();
     }
@@ -308,7 +316,7 @@ fn moved(from: usize, by: isize, of: usize) -> usize {
     from.saturating_add_signed(by).min(of.saturating_sub(1))
 }
 
-fn complete(model: &mut Model, which: usize) -> Vec<Effect> {
+fn complete(model: &mut InteractiveModel, which: usize) -> Vec<InteractiveEffect> {
     let Some(suggestion) = model.suggestions.get(which).cloned() else {
         return Vec::new();
     };
@@ -316,7 +324,7 @@ fn complete(model: &mut Model, which: usize) -> Vec<Effect> {
     restart_search(model)
 }
 
-fn pick(model: &mut Model, kind: PickerKind) {
+fn pick(model: &mut InteractiveModel, kind: PickerKind) {
     let (items, now) = match kind {
         PickerKind::Role => {
             let names = model.roles.roles.iter().map(|role| role.name.clone());
@@ -337,7 +345,7 @@ fn pick(model: &mut Model, kind: PickerKind) {
     });
 }
 
-fn picked(model: &mut Model) -> Vec<Effect> {
+fn picked(model: &mut InteractiveModel) -> Vec<InteractiveEffect> {
     let Some(picker) = model.picker.take() else {
         return Vec::new();
     };
@@ -352,14 +360,14 @@ fn picked(model: &mut Model) -> Vec<Effect> {
         }
         PickerKind::Source => model.source = (picker.selected > 0).then_some(item),
     }
-    if model.focus == Focus::Document {
-        model.focus = Focus::Search;
+    if model.focus == InteractiveFocus::Document {
+        model.focus = InteractiveFocus::Search;
     }
     restart_search(model)
 }
 
-fn scroll(model: &mut Model, lines: isize) {
-    if model.focus == Focus::Chat {
+fn scroll(model: &mut InteractiveModel, lines: isize) {
+    if model.focus == InteractiveFocus::Chat {
         let columns = usize::from(inside(areas(model).chat).width).max(1);
         let most = model.chat.max_rows(columns);
         let up = lines.saturating_neg();
@@ -372,7 +380,7 @@ fn scroll(model: &mut Model, lines: isize) {
     }
 }
 
-fn start_chat(model: &mut Model) -> Vec<Effect> {
+fn start_chat(model: &mut InteractiveModel) -> Vec<InteractiveEffect> {
     let question = model.chat.input.text().trim().to_owned();
     let body = model.chat_body(&question);
     let chat = &mut model.chat;
@@ -380,18 +388,21 @@ fn start_chat(model: &mut Model) -> Vec<Effect> {
     chat.generation += 1;
     chat.is_streaming = true;
     chat.scroll = 0;
-    chat.turns.push(Turn {
+    chat.turns.push(ChatExchange {
         question,
-        ..Turn::default()
+        ..ChatExchange::default()
     });
-    vec![Effect::Ask {
+    vec![InteractiveEffect::Ask {
         generation: chat.generation,
         body,
     }]
 }
 
 /// The turn that is being answered, if the piece belongs to it.
-fn current_turn(model: &mut Model, generation: u64) -> Option<(&mut ConversationId, &mut Turn)> {
+fn current_turn(
+    model: &mut InteractiveModel,
+    generation: u64,
+) -> Option<(&mut ConversationId, &mut ChatExchange)> {
     let chat = &mut model.chat;
     if chat.generation != generation || !chat.is_streaming {
         return None;
@@ -401,7 +412,11 @@ fn current_turn(model: &mut Model, generation: u64) -> Option<(&mut Conversation
         .map(|turn| (&mut chat.conversation, turn))
 }
 
-fn chat_ended(model: &mut Model, generation: u64, answer: Result<Box<ChatAnswer>, String>) {
+fn chat_ended(
+    model: &mut InteractiveModel,
+    generation: u64,
+    answer: Result<Box<ChatAnswer>, String>,
+) {
     let Some((conversation, turn)) = current_turn(model, generation) else {
         return;
     };
@@ -417,7 +432,7 @@ fn chat_ended(model: &mut Model, generation: u64, answer: Result<Box<ChatAnswer>
 
 type ConversationId = Option<String>;
 
-fn point(model: &mut Model, pointed: PointerAction) -> Vec<Effect> {
+fn point(model: &mut InteractiveModel, pointed: PointerAction) -> Vec<InteractiveEffect> {
     match pointed {
         PointerAction::Nothing => {}
         PointerAction::Act(action) => return act(model, action),
@@ -429,7 +444,7 @@ fn point(model: &mut Model, pointed: PointerAction) -> Vec<Effect> {
         }
         PointerAction::LeavePicker => model.picker = None,
         PointerAction::Choose(which) => {
-            model.focus = Focus::Search;
+            model.focus = InteractiveFocus::Search;
             return choose_result(model, which);
         }
         PointerAction::Focus(focus) => model.focus = focus,
@@ -438,11 +453,11 @@ fn point(model: &mut Model, pointed: PointerAction) -> Vec<Effect> {
     Vec::new()
 }
 
-fn document_height(model: &Model) -> usize {
+fn document_height(model: &InteractiveModel) -> usize {
     usize::from(inside(areas(model).document).height)
 }
 
-fn to_first_match(model: &mut Model) {
+fn to_first_match(model: &mut InteractiveModel) {
     fit_document(model);
     let height = document_height(model);
     if let Some(document) = &mut model.document {
@@ -451,7 +466,7 @@ fn to_first_match(model: &mut Model) {
 }
 
 /// Wraps the document to where it stands now.
-fn fit_document(model: &mut Model) {
+fn fit_document(model: &mut InteractiveModel) {
     let area = inside(areas(model).document);
     if let Some(document) = model.document.as_mut().filter(|_| area.width > 0) {
         document.wrap(usize::from(area.width));

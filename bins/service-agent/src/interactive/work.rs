@@ -8,10 +8,10 @@ use actix_rt::task::JoinHandle;
 use search_core::answer::{DocumentView, RoleList, SearchAnswer};
 use search_core::concepts::SuggestionList;
 use serde_json::Value;
-use service_agent::{ChatChunk, Client, Failure};
+use service_agent::{ChatStreamItem, Client, ClientFailure};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::event::{Effect, Event};
+use super::event::{InteractiveEffect, InteractiveEvent};
 
 /// How long nothing is typed before words are suggested.
 const SUGGESTION_DEBOUNCE: Duration = Duration::from_millis(40);
@@ -20,9 +20,9 @@ const SUGGESTION_DEBOUNCE: Duration = Duration::from_millis(40);
 const SUGGESTIONS: &str = "8";
 
 /// Requests under way.
-pub(crate) struct PendingRequests {
+pub(crate) struct InteractiveRequests {
     client: Client,
-    events: UnboundedSender<Event>,
+    events: UnboundedSender<InteractiveEvent>,
     suggest: AbortableTask,
     search: AbortableTask,
     read: AbortableTask,
@@ -52,8 +52,8 @@ impl Drop for AbortableTask {
     }
 }
 
-impl PendingRequests {
-    pub(crate) fn new(client: Client, events: UnboundedSender<Event>) -> Self {
+impl InteractiveRequests {
+    pub(crate) fn new(client: Client, events: UnboundedSender<InteractiveEvent>) -> Self {
         Self {
             client,
             events,
@@ -65,34 +65,34 @@ impl PendingRequests {
     }
 
     /// Begins what is to be done; quitting and suspending are the screen's.
-    pub(crate) fn start(&mut self, effect: Effect) {
+    pub(crate) fn start(&mut self, effect: InteractiveEffect) {
         let (client, events) = (self.client.clone(), self.events.clone());
         match effect {
-            Effect::Quit | Effect::Suspend => {}
-            Effect::LoadRoles => drop(actix_rt::spawn(load_roles(client, events))),
-            Effect::StopSearch => {
+            InteractiveEffect::Quit | InteractiveEffect::Suspend => {}
+            InteractiveEffect::LoadRoles => drop(actix_rt::spawn(load_roles(client, events))),
+            InteractiveEffect::StopSearch => {
                 self.search.stop();
                 self.suggest.stop();
                 self.read.stop();
             }
-            Effect::StopChat => self.chat.stop(),
-            Effect::Suggest {
+            InteractiveEffect::StopChat => self.chat.stop(),
+            InteractiveEffect::Suggest {
                 generation,
                 text,
                 role,
             } => self
                 .suggest
                 .replace(suggest(client, events, generation, text, role)),
-            Effect::Search {
+            InteractiveEffect::Search {
                 generation,
                 body,
                 after,
             } => self.search.replace(async move {
                 tokio::time::sleep(after).await;
                 let answer = search(&client, &body).await;
-                let _ = events.send(Event::Answered(generation, answer));
+                let _ = events.send(InteractiveEvent::Answered(generation, answer));
             }),
-            Effect::Read {
+            InteractiveEffect::Read {
                 id,
                 role,
                 query,
@@ -100,9 +100,9 @@ impl PendingRequests {
             } => self.read.replace(async move {
                 tokio::time::sleep(after).await;
                 let view = read(&client, &id, role.as_deref(), &query).await;
-                let _ = events.send(Event::Read(id, view));
+                let _ = events.send(InteractiveEvent::Read(id, view));
             }),
-            Effect::Ask { generation, body } => {
+            InteractiveEffect::Ask { generation, body } => {
                 self.chat
                     .replace(send_question(client, events, generation, body));
             }
@@ -110,13 +110,15 @@ impl PendingRequests {
     }
 }
 
-async fn load_roles(client: Client, events: UnboundedSender<Event>) {
+async fn load_roles(client: Client, events: UnboundedSender<InteractiveEvent>) {
     let roles = client.get::<RoleList>(&["api", "roles"], &[]).await;
-    let _ = events.send(Event::Roles(roles.map_err(|error| error.to_string())));
+    let _ = events.send(InteractiveEvent::Roles(
+        roles.map_err(|error| error.to_string()),
+    ));
     // Who may not read the configuration is not told of models.
     if let Ok(configuration) = client.configuration().await {
         let models = models(&configuration.text);
-        let _ = events.send(Event::Models(models));
+        let _ = events.send(InteractiveEvent::Models(models));
     }
 }
 
@@ -139,7 +141,7 @@ fn models(text: &str) -> BTreeMap<String, String> {
 
 async fn suggest(
     client: Client,
-    events: UnboundedSender<Event>,
+    events: UnboundedSender<InteractiveEvent>,
     generation: u64,
     text: String,
     role: Option<String>,
@@ -147,12 +149,13 @@ async fn suggest(
     tokio::time::sleep(SUGGESTION_DEBOUNCE).await;
     let mut query = vec![("q", text.as_str()), ("limit", SUGGESTIONS)];
     query.extend(role.as_deref().map(|role| ("role", role)));
-    let list: Result<SuggestionList, Failure> = client.get(&["api", "autocomplete"], &query).await;
+    let list: Result<SuggestionList, ClientFailure> =
+        client.get(&["api", "autocomplete"], &query).await;
     // A search without suggestions is a search all the same.
     let list = list.unwrap_or_default().suggestions;
     let texts = list.into_iter().map(|one| one.text);
     let texts = texts.filter(|suggested| *suggested != text).collect();
-    let _ = events.send(Event::Suggested(generation, texts));
+    let _ = events.send(InteractiveEvent::Suggested(generation, texts));
 }
 
 async fn search(client: &Client, body: &Value) -> Result<Box<SearchAnswer>, String> {
@@ -176,21 +179,23 @@ async fn read(
 
 async fn send_question(
     client: Client,
-    events: UnboundedSender<Event>,
+    events: UnboundedSender<InteractiveEvent>,
     generation: u64,
     body: Value,
 ) {
     let pieces = events.clone();
     let answer = client.chat(&body, move |piece| {
         let event = match piece {
-            ChatChunk::Start { conversation, .. } => Event::ChatStarted(generation, conversation),
-            ChatChunk::Text(text) => Event::ChatText(generation, text),
+            ChatStreamItem::Start { conversation, .. } => {
+                InteractiveEvent::ChatStarted(generation, conversation)
+            }
+            ChatStreamItem::Text(text) => InteractiveEvent::ChatText(generation, text),
         };
         let _ = pieces.send(event);
     });
     let answer = answer.await;
     let answer = answer.map(Box::new).map_err(|error| error.to_string());
-    let _ = events.send(Event::ChatEnded(generation, answer));
+    let _ = events.send(InteractiveEvent::ChatEnded(generation, answer));
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) type SharedNames = Arc<RwLock<Names>>;
 
 /// Something that may follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct CompletionCandidate {
     pub(crate) text: String,
     pub(crate) about: Option<String>,
 }
@@ -35,7 +35,11 @@ impl Names {
 }
 
 /// The word that is being typed at the end of `before`: where it begins, and what may stand there.
-pub(crate) fn candidates(table: &Command, names: &Names, before: &str) -> (usize, Vec<Candidate>) {
+pub(crate) fn candidates(
+    table: &Command,
+    names: &Names,
+    before: &str,
+) -> (usize, Vec<CompletionCandidate>) {
     let start = before.rfind(char::is_whitespace).map_or(0, |at| {
         at + before[at..].chars().next().map_or(1, char::len_utf8)
     });
@@ -66,21 +70,21 @@ pub(crate) fn candidates(table: &Command, names: &Names, before: &str) -> (usize
     };
     // Names with spaces are quoted; what is typed has no quote yet.
     let bare = typed.trim_start_matches('\'').to_lowercase();
-    let fits = |one: &Candidate| {
+    let fits = |one: &CompletionCandidate| {
         let text = one.text.trim_start_matches('\'').to_lowercase();
         text.starts_with(&bare)
     };
-    let mut found: Vec<Candidate> = all.into_iter().filter(fits).collect();
+    let mut found: Vec<CompletionCandidate> = all.into_iter().filter(fits).collect();
     found.sort_by(|one, other| one.text.cmp(&other.text));
     (start, found)
 }
 
 /// Subcommands, and values of the first argument without a name.
-fn words(command: &Command, names: &Names) -> Vec<Candidate> {
+fn words(command: &Command, names: &Names) -> Vec<CompletionCandidate> {
     let commands = command
         .get_subcommands()
         .filter(|inner| !inner.is_hide_set());
-    let mut all: Vec<Candidate> = commands
+    let mut all: Vec<CompletionCandidate> = commands
         .map(|inner| candidate(inner.get_name(), inner.get_about().map(ToString::to_string)))
         .collect();
     if let Some(first) = command.get_positionals().next() {
@@ -89,8 +93,8 @@ fn words(command: &Command, names: &Names) -> Vec<Candidate> {
     all
 }
 
-fn options(table: &Command, command: &Command) -> Vec<Candidate> {
-    let mut all: Vec<Candidate> = command
+fn options(table: &Command, command: &Command) -> Vec<CompletionCandidate> {
+    let mut all: Vec<CompletionCandidate> = command
         .get_arguments()
         .chain(global(table))
         .filter(|argument| !argument.is_hide_set())
@@ -120,7 +124,7 @@ fn option<'a>(table: &'a Command, command: &'a Command, name: &str) -> Option<&'
 }
 
 /// What an argument may be.
-fn values(argument: &Arg, names: &Names) -> Vec<Candidate> {
+fn values(argument: &Arg, names: &Names) -> Vec<CompletionCandidate> {
     let known = match argument.get_id().as_str() {
         "role" => &names.roles[..],
         "source" => &names.sources[..],
@@ -140,8 +144,8 @@ fn values(argument: &Arg, names: &Names) -> Vec<Candidate> {
         .collect()
 }
 
-fn candidate(text: &str, about: Option<String>) -> Candidate {
-    Candidate {
+fn candidate(text: &str, about: Option<String>) -> CompletionCandidate {
+    CompletionCandidate {
         text: text.to_owned(),
         about,
     }

@@ -14,7 +14,7 @@ use reedline::{
     Reedline, ReedlineEvent, ReedlineMenu, Signal, Span, StyledText, Suggestion,
     default_emacs_keybindings,
 };
-use service_agent::Failure;
+use service_agent::ClientFailure;
 
 use super::completion::{SharedNames, candidates};
 use super::line::table;
@@ -38,7 +38,7 @@ impl LineReader {
         names: &SharedNames,
         colours: bool,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ClientFailure> {
         let mut keys = default_emacs_keybindings();
         keys.add_binding(
             KeyModifiers::NONE,

@@ -1,9 +1,9 @@
 //! From a line to a command: the client's own table of commands, and a few for the loop itself.
 
 use clap::{CommandFactory, Parser, Subcommand};
-use service_agent::Failure;
+use service_agent::ClientFailure;
 
-use crate::arguments::{Command, ConfigCommand, Format};
+use crate::arguments::{Command, ConfigCommand, OutputFormat};
 
 /// A line.
 #[derive(Debug, Parser)]
@@ -18,7 +18,7 @@ pub(crate) struct ReplLine {
     command: ReplCommand,
     /// How this answer is printed.
     #[arg(long, value_enum, global = true)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
 }
 
 /// What a line may say: every command of the client, and these.
@@ -41,12 +41,12 @@ pub(crate) enum ReplCommand {
 #[derive(Debug)]
 pub(crate) struct ParsedLine {
     pub(crate) command: ReplCommand,
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// A line that runs nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum LineRefusal {
     /// It asks for this text.
     Shown(String),
     /// It is wrong.
@@ -62,12 +62,12 @@ pub(crate) fn table() -> clap::Command {
 ///
 /// # Errors
 /// The help that it asks for, or what is wrong with it.
-pub(crate) fn parse(text: &str) -> Result<Option<ParsedLine>, Refusal> {
+pub(crate) fn parse(text: &str) -> Result<Option<ParsedLine>, LineRefusal> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('#') {
         return Ok(None);
     }
-    let mut words = split(text).map_err(Refusal::Wrong)?;
+    let mut words = split(text).map_err(LineRefusal::Wrong)?;
     // As in chats: /help.
     if let Some(first) = words.first_mut()
         && let Some(name) = first.strip_prefix('/')
@@ -81,11 +81,11 @@ pub(crate) fn parse(text: &str) -> Result<Option<ParsedLine>, Refusal> {
     }))
 }
 
-fn refusal(error: &clap::Error, words: &[String]) -> Refusal {
+fn refusal(error: &clap::Error, words: &[String]) -> LineRefusal {
     let text = error.render().to_string();
     let text = text.trim_end();
     if !error.use_stderr() {
-        return Refusal::Shown(text.to_owned());
+        return LineRefusal::Shown(text.to_owned());
     }
     let takes_text = matches!(words.first().map(String::as_str), Some("search" | "chat"));
     if takes_text && error.kind() == clap::error::ErrorKind::UnknownArgument {
@@ -93,9 +93,9 @@ fn refusal(error: &clap::Error, words: &[String]) -> Refusal {
             "more than one word is quoted: {} 'orbit of planets'",
             words[0]
         );
-        return Refusal::Wrong(format!("{text}\n\n{hint}"));
+        return LineRefusal::Wrong(format!("{text}\n\n{hint}"));
     }
-    Refusal::Wrong(text.to_owned())
+    LineRefusal::Wrong(text.to_owned())
 }
 
 /// The words of a line, quoted as in a shell.
@@ -139,19 +139,19 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
 ///
 /// # Errors
 /// What to do instead.
-pub(crate) fn check(command: &Command) -> Result<(), Failure> {
+pub(crate) fn check(command: &Command) -> Result<(), ClientFailure> {
     let reads_input = match command {
         Command::Chat { message, .. } => message == "-",
         Command::Config {
             command: ConfigCommand::Set { file } | ConfigCommand::Validate { file },
         } => file.as_os_str() == "-",
         Command::Mcp => true,
-        Command::Repl => return Err(Failure::Refused("this is the repl".to_owned())),
+        Command::Repl => return Err(ClientFailure::Refused("this is the repl".to_owned())),
         _ => false,
     };
     if reads_input {
         let text = "standard input is the repl's: run this one from the shell";
-        return Err(Failure::Refused(text.to_owned()));
+        return Err(ClientFailure::Refused(text.to_owned()));
     }
     Ok(())
 }
@@ -219,20 +219,23 @@ mod tests {
         let of = |text| parse(text).expect(text).expect(text);
         assert!(matches!(of("exit").command, ReplCommand::Quit));
         assert!(matches!(of("/quit").command, ReplCommand::Quit));
-        assert_eq!(of("roles list --format json").format, Some(Format::Json));
-        let Err(Refusal::Shown(help)) = parse("help") else {
+        assert_eq!(
+            of("roles list --format json").format,
+            Some(OutputFormat::Json)
+        );
+        let Err(LineRefusal::Shown(help)) = parse("help") else {
             panic!("help is shown")
         };
         assert!(help.contains("search") && help.contains("quit"), "{help}");
-        let Err(Refusal::Shown(help)) = parse("search --help") else {
+        let Err(LineRefusal::Shown(help)) = parse("search --help") else {
             panic!("help is shown")
         };
         assert!(help.contains("--limit"), "{help}");
-        let Err(Refusal::Wrong(text)) = parse("search orbit of planets") else {
+        let Err(LineRefusal::Wrong(text)) = parse("search orbit of planets") else {
             panic!("it is refused")
         };
         assert!(text.contains("search 'orbit of planets'"), "{text}");
-        assert!(matches!(parse("serch x"), Err(Refusal::Wrong(_))));
+        assert!(matches!(parse("serch x"), Err(LineRefusal::Wrong(_))));
     }
 
     #[test]

@@ -16,12 +16,12 @@ use std::io::IsTerminal;
 
 use command_line::terminal::TerminationSignals;
 use config_core::Environment;
-use service_agent::{CommandResult, Failure};
+use service_agent::{ClientFailure, CommandResult};
 
 use crate::arguments::Command;
 use crate::human;
 use crate::output::{Output, write};
-use crate::session::Session;
+use crate::session::TargetSession;
 use completion::{Names, SharedNames};
 use line::{ParsedLine, ReplCommand};
 use read_line::ReadLine;
@@ -32,10 +32,10 @@ use source::LineSource;
 /// # Errors
 /// How the last command failed that did, in a pipe; in a terminal only what ends the loop itself.
 pub(crate) async fn run(
-    mut session: Session,
+    mut session: TargetSession,
     environment: &Environment,
     output: Output,
-) -> Result<CommandResult, Failure> {
+) -> Result<CommandResult, ClientFailure> {
     let in_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let names = SharedNames::default();
     // Who cannot be asked now says so at the first command.
@@ -54,7 +54,7 @@ pub(crate) async fn run(
         LineSource::pipe()?
     };
     let mut signals =
-        TerminationSignals::listen().map_err(|error| Failure::Other(error.to_string()))?;
+        TerminationSignals::listen().map_err(|error| ClientFailure::Other(error.to_string()))?;
     let mut state = ReplState {
         role: None,
         output,
@@ -64,7 +64,7 @@ pub(crate) async fn run(
         let read = tokio::select! {
             ended = signals.next() => {
                 source.stop().await;
-                break Err(Failure::Signalled(ended));
+                break Err(ClientFailure::Signalled(ended));
             }
             read = source.next(state.role.as_deref()) => read?,
         };
@@ -101,13 +101,13 @@ struct ReplState {
     role: Option<String>,
     output: Output,
     /// How the last command ended that was not just fine.
-    last: Result<CommandResult, Failure>,
+    last: Result<CommandResult, ClientFailure>,
 }
 
 impl ReplState {
     async fn run(
         &mut self,
-        session: &mut Session,
+        session: &mut TargetSession,
         environment: &Environment,
         text: &str,
         signals: &mut TerminationSignals,
@@ -115,12 +115,12 @@ impl ReplState {
         let parsed = match line::parse(text) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return Flow::Continue,
-            Err(line::Refusal::Shown(text)) => {
+            Err(line::LineRefusal::Shown(text)) => {
                 let _ = write(&text);
                 return Flow::Continue;
             }
-            Err(line::Refusal::Wrong(text)) => {
-                self.record_result(Err(Failure::Refused(text)));
+            Err(line::LineRefusal::Wrong(text)) => {
+                self.record_result(Err(ClientFailure::Refused(text)));
                 return Flow::Continue;
             }
         };
@@ -149,24 +149,25 @@ impl ReplState {
             biased;
             // Ctrl-C ends the command, other signals end all.
             signal = signals.next() => match signal {
-                command_line::terminal::signals::Termination::Interrupt => Err(Failure::Interrupted),
+                command_line::terminal::signals::Termination::Interrupt => Err(ClientFailure::Interrupted),
                 other => {
-                    self.last = Err(Failure::Signalled(other));
+                    self.last = Err(ClientFailure::Signalled(other));
                     return Flow::Leave;
                 }
             },
             done = session.run(&command, environment, output) => done,
         };
-        let leaves = matches!(&done, Err(Failure::Signalled(_))) && command_holds_screen(&command);
+        let leaves =
+            matches!(&done, Err(ClientFailure::Signalled(_))) && command_holds_screen(&command);
         self.record_result(done);
         if leaves { Flow::Leave } else { Flow::Continue }
     }
 
     async fn use_role(
         &mut self,
-        session: &Session,
+        session: &TargetSession,
         role: Option<String>,
-    ) -> Result<CommandResult, Failure> {
+    ) -> Result<CommandResult, ClientFailure> {
         let Some(role) = role else {
             self.role = None;
             return Ok(CommandResult::Found);
@@ -174,7 +175,7 @@ impl ReplState {
         let roles = session.roles().await?;
         if roles.roles.iter().all(|one| one.name != role) {
             let names: Vec<&str> = roles.roles.iter().map(|one| one.name.as_str()).collect();
-            return Err(Failure::NotFound(format!(
+            return Err(ClientFailure::NotFound(format!(
                 "there is no role {role:?}; there are: {}",
                 names.join(", ")
             )));
@@ -184,7 +185,7 @@ impl ReplState {
     }
 
     /// Says how a command failed, and remembers it.
-    fn record_result(&mut self, done: Result<CommandResult, Failure>) {
+    fn record_result(&mut self, done: Result<CommandResult, ClientFailure>) {
         match &done {
             Ok(CommandResult::Found) => return,
             Ok(CommandResult::NothingFound) => {}

@@ -7,7 +7,7 @@ use std::sync::mpsc as threads;
 use std::time::Duration;
 
 use config_core::Environment;
-use service_agent::Failure;
+use service_agent::ClientFailure;
 use tokio::sync::mpsc;
 
 use super::completion::SharedNames;
@@ -34,14 +34,14 @@ impl LineSource {
         environment: &Environment,
         names: &SharedNames,
         colours: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ClientFailure> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut editor = editor::LineReader::new(environment, names, colours, &stop)?;
         Self::start(stop, true, move |role| editor.read(role))
     }
 
     /// The lines of standard input.
-    pub(super) fn pipe() -> Result<Self, Failure> {
+    pub(super) fn pipe() -> Result<Self, ClientFailure> {
         let stop = Arc::new(AtomicBool::new(false));
         Self::start(stop, false, |_| read_line())
     }
@@ -50,7 +50,7 @@ impl LineSource {
         stop: Arc<AtomicBool>,
         is_editor: bool,
         mut read: impl FnMut(Option<&str>) -> Result<ReadLine, String> + Send + 'static,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ClientFailure> {
         let (ask, asked) = threads::channel::<Option<String>>();
         let (sender, lines) = mpsc::channel(1);
         // Not joined: it may wait for a line that never comes.
@@ -64,7 +64,7 @@ impl LineSource {
                     }
                 }
             })
-            .map_err(|error| Failure::Other(error.to_string()))?;
+            .map_err(|error| ClientFailure::Other(error.to_string()))?;
         Ok(Self {
             ask,
             lines,
@@ -74,13 +74,13 @@ impl LineSource {
     }
 
     /// The next line.
-    pub(super) async fn next(&mut self, role: Option<&str>) -> Result<ReadLine, Failure> {
-        let ended = || Failure::Other("the input has ended".to_owned());
+    pub(super) async fn next(&mut self, role: Option<&str>) -> Result<ReadLine, ClientFailure> {
+        let ended = || ClientFailure::Other("the input has ended".to_owned());
         self.ask
             .send(role.map(str::to_owned))
             .map_err(|_| ended())?;
         let line = self.lines.recv().await.ok_or_else(ended)?;
-        line.map_err(Failure::Other)
+        line.map_err(ClientFailure::Other)
     }
 
     /// Has the editor give the terminal back.

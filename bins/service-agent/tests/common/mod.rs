@@ -7,7 +7,7 @@ use config_core::Environment;
 use search_actors::SearchSettings;
 use search_core::answer::SourceHealth;
 use search_core::concepts::ConceptsState;
-use search_web::{SearchServer, ServerOptions};
+use search_web::{SearchServer, SearchServerOptions};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -65,11 +65,11 @@ impl Server {
             learning_rests: search_actors::LearningRests::default(),
             limits: search_actors::SearchLimits::default(),
         };
-        let options = ServerOptions {
+        let options = SearchServerOptions {
             token: token.map(str::to_owned),
             configuration_token: Some(keep_token(home)),
             configuration: Some(configuration),
-            ..ServerOptions::default()
+            ..SearchServerOptions::default()
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = std::sync::mpsc::channel();

@@ -419,7 +419,7 @@ fn a_warm_pool_gives_out_clones_that_differ() {
                 .create(key, &NewVm::default(), DEADLINE)
                 .await
                 .expect("a VM");
-            assert_eq!(vm.source, http_clients::vmm::Source::Pool);
+            assert_eq!(vm.source, http_clients::vmm::VmSource::Pool);
             let text = "hostname; head -c 16 /dev/urandom | od -An -tx1; date +%s";
             let (output, state, code) = run(&client, &vm.id, text).await;
             assert_eq!((state, code), (ExecState::Exited, Some(0)), "{output}");

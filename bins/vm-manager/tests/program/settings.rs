@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use vm_core::UnixMs;
-use vm_core::token::{Scope, TokenKey};
+use vm_core::token::{TokenKey, TokenScope};
 
 use scripted_peers::Program;
 
@@ -164,7 +164,7 @@ fn tokens_are_made_with_a_key_that_only_its_owner_reads() {
     let key = TokenKey::new(&std::fs::read(&path).unwrap()).unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let claims = key
-        .verify(printed.trim(), Scope::Admin, vm_actors::wall())
+        .verify(printed.trim(), TokenScope::Admin, vm_actors::wall())
         .unwrap();
     assert_eq!((claims.sub.as_str(), claims.exp - claims.iat), ("ci", 3600));
     let said = String::from_utf8(output.stderr).unwrap();

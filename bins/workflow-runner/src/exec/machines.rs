@@ -8,16 +8,16 @@ use anyhow::{Context, bail};
 use config_core::{Environment, Secret};
 use daemon::settings::ConfigText;
 use edge_web::ServeOptions;
-use http_clients::vmm::Target;
+use http_clients::vmm::NetworkTarget;
 use runner_actors::VmHostSettings;
 use tokio::sync::oneshot;
 use url::Url;
 use vm_actors::VmManagerView;
 use vm_actors::images::HostState;
-use vm_core::token::{Claims, Scope};
+use vm_core::token::{Claims, TokenScope};
 use vm_web::boot::{self, DataDirectory};
-use vm_web::config::{Flags, ManagerConfig};
-use vm_web::{ServerOptions, VmServer};
+use vm_web::config::{ManagerConfig, ManagerFlags};
+use vm_web::{ManagerServerOptions, VmServer};
 
 use crate::arguments::{ExecOptions, print_note};
 
@@ -56,7 +56,7 @@ impl ManagerChoice {
             let token = variable("VMM_AUTH_TOKEN").map(|token| Secret::new(token.to_owned()));
             return Ok(Self::Remote(url, token));
         }
-        let flags = Flags {
+        let flags = ManagerFlags {
             listen: Some("127.0.0.1:0".to_owned()),
             data: options.vm_data.clone(),
             log_level: None,
@@ -69,7 +69,7 @@ impl ManagerChoice {
     /// named to it; else as configured.
     pub(crate) fn services(
         &mut self,
-        configured: Option<&Target>,
+        configured: Option<&NetworkTarget>,
     ) -> anyhow::Result<Option<TcpListener>> {
         let address = match (&self, configured) {
             (Self::Own(_), _) => "127.0.0.1:0".to_owned(),
@@ -113,12 +113,12 @@ impl ManagerChoice {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let claims = Claims::new(
             "exec",
-            &[Scope::Write],
+            &[TokenScope::Write],
             vm_core::UnixMs(u64::try_from(now.as_millis())?),
             TOKEN_LIFETIME,
         );
         let token = Secret::new(key.sign(&claims));
-        let options = ServerOptions {
+        let options = ManagerServerOptions {
             key,
             hosts: Vec::new(),
             serve: ServeOptions::default(),
@@ -141,7 +141,7 @@ impl ManagerChoice {
 }
 
 /// As a manager's own: from the file that `VM_MANAGER_CONFIG` names, or as everything comes.
-fn own_config(flags: &Flags, environment: &Environment) -> anyhow::Result<ManagerConfig> {
+fn own_config(flags: &ManagerFlags, environment: &Environment) -> anyhow::Result<ManagerConfig> {
     const VARIABLE: &str = "VM_MANAGER_CONFIG";
     let file = ConfigText::read(None, VARIABLE, environment);
     let file = file.map_err(|error| anyhow::anyhow!("{VARIABLE}: {error}"))?;

@@ -23,15 +23,15 @@ use runner_actors::{RunRecord, RunnerService, StoredEvent};
 use runner_core::event::{EventKind, PullRequestCommit};
 use runner_core::state::RunState;
 use runner_web::ServingServices;
-use runner_web::config::{Flags, RunnerConfig, services_at};
-use store::{Options, Store};
+use runner_web::config::{RunnerConfig, RunnerFlags, services_at};
+use store::{Store, StoreOptions};
 use supervision::{Root, SupervisorSpec};
 
 use crate::arguments::{EventName, ExecOptions, print_note};
-use crate::repository::Repository;
+use crate::repository::WorkflowDirectory;
 use machines::ManagerChoice;
-use origin::Origin;
-use tree::Snapshot;
+use origin::RepositoryOrigin;
+use tree::CommitSnapshot;
 
 /// Runs it; the exit code says how the run ended.
 pub(crate) fn run(options: &ExecOptions) -> ExitCode {
@@ -55,7 +55,7 @@ fn code(record: &RunRecord) -> ExitCode {
 }
 
 fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
-    let repository = Repository::open(&options.workflow).map_err(anyhow::Error::msg)?;
+    let repository = WorkflowDirectory::open(&options.workflow).map_err(anyhow::Error::msg)?;
     let [file] = repository.workflows.as_slice() else {
         bail!(
             "{} has several workflows, name one: {}",
@@ -66,13 +66,13 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     let directory = tempfile::tempdir().context("a folder for the run")?;
     // Before the directory is looked through: a file elsewhere may be in one with anything in it.
     let file = tree::workflow_path(file, &repository)?;
-    let snapshot = Snapshot::create(repository.root(), directory.path())?;
+    let snapshot = CommitSnapshot::create(repository.root(), directory.path())?;
     let environment = environment();
     edge_web::logging::init(
         if options.verbose { "info" } else { "error" },
         environment.text("RUST_LOG"),
     );
-    let origin = Origin::find(repository.root());
+    let origin = RepositoryOrigin::find(repository.root());
     let event = event(options, &snapshot, repository.root(), origin.as_ref())?;
     let request = StartEvent {
         event,
@@ -99,7 +99,7 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     actix_rt::System::new().block_on(async move {
         let machines = machines.start().await?;
         settings.vm_hosts = vec![machines.access()];
-        let store = Store::open(&settings.data, &Options::new("workflow-runner"))?;
+        let store = Store::open(&settings.data, &StoreOptions::new("workflow-runner"))?;
         let service = RunnerService::new(settings, store.clone())?;
         let ended = follow(service, request, services).await;
         machines.stop().await;
@@ -162,7 +162,7 @@ fn settings(
     options: &ExecOptions,
     environment: &Environment,
 ) -> anyhow::Result<runner_actors::RunnerSettings> {
-    let flags = Flags::default();
+    let flags = RunnerFlags::default();
     let parsed = match &options.config {
         None => RunnerConfig::parse(None, &flags, environment),
         Some(path) => {
@@ -188,9 +188,9 @@ fn settings(
 
 fn event(
     options: &ExecOptions,
-    snapshot: &Snapshot,
+    snapshot: &CommitSnapshot,
     root: &Path,
-    origin: Option<&Origin>,
+    origin: Option<&RepositoryOrigin>,
 ) -> anyhow::Result<StoredEvent> {
     let kind = match options.event {
         EventName::Push => EventKind::Push,

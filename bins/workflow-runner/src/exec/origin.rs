@@ -8,7 +8,7 @@ use url::Url;
 
 /// A repository of a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct RepositoryOrigin {
     /// Its page for people.
     pub(crate) page: String,
     /// `owner/name`.
@@ -17,7 +17,7 @@ pub(crate) struct Origin {
     pub(crate) host: String,
 }
 
-impl Origin {
+impl RepositoryOrigin {
     /// Of the working tree at `root`.
     pub(crate) fn find(root: &Path) -> Option<Self> {
         let ask = |arguments: &[&str]| {
@@ -70,7 +70,7 @@ impl Origin {
     reason = "a test that fails here should say where"
 )]
 mod tests {
-    use super::Origin;
+    use super::RepositoryOrigin;
 
     #[test]
     fn i17_addresses_of_remotes_lead_to_the_forge_s_repository() {
@@ -89,7 +89,7 @@ mod tests {
             ("https://code.example/rocket", None),
         ];
         for (address, page) in cases {
-            let found = Origin::parse(address);
+            let found = RepositoryOrigin::parse(address);
             let found = found.map(|it| (it.page, it.repository.to_string()));
             let wanted = page.map(|page| (page.to_owned(), "acme/rocket".to_owned()));
             assert_eq!(found, wanted, "{address}");

@@ -8,17 +8,17 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use forge_core::GitRef;
 
-use crate::repository::Repository;
+use crate::repository::WorkflowDirectory;
 
 /// The snapshot.
-pub(crate) struct Snapshot {
+pub(crate) struct CommitSnapshot {
     git: PathBuf,
     branch: String,
     /// Its commit.
     pub(crate) sha: String,
 }
 
-impl Snapshot {
+impl CommitSnapshot {
     /// Of the tree at `root`, kept below `directory`.
     pub(crate) fn create(root: &Path, directory: &Path) -> anyhow::Result<Self> {
         let git = directory.join("snapshot.git");
@@ -132,7 +132,7 @@ fn borrow(
 
 /// The workflow's file in the snapshot: only files in the directories of workflows are workflows of
 /// a commit.
-pub(crate) fn workflow_path(file: &str, repository: &Repository) -> anyhow::Result<String> {
+pub(crate) fn workflow_path(file: &str, repository: &WorkflowDirectory) -> anyhow::Result<String> {
     if !repository.is_workflow(file) {
         bail!("{file} is in none of the folders of workflows, such as .github/workflows");
     }

@@ -75,7 +75,7 @@ fn i18_the_store_is_moved_checked_saved_and_restored_by_command() {
     let server = PostgresServer::start();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let options = store::Options::new("workflow-runner").schema("workflow_runner");
+    let options = store::StoreOptions::new("workflow-runner").schema("workflow_runner");
     let rows: store::Table<u64, String> = store::Table::new("rows");
     let local = store::Store::open(&folder.path().join("local"), &options).unwrap();
     let wrote = local.write_blocking(move |txn| txn.put(&rows, &1, &"one".to_owned()));

@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 /// The benchmarks.
 #[derive(Debug, Subcommand)]
-pub(super) enum Which {
+pub(super) enum BenchmarkChoice {
     /// Messages between actors under supervision against plain addresses, and restarts
     Supervision,
     /// Durable appends at several numbers of writers against bare write and fdatasync

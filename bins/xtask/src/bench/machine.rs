@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// What a reader has to know to compare figures.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct BenchMachine {
     processor: String,
     cores: usize,
     memory_gib: f64,
@@ -16,9 +16,9 @@ pub(super) struct Machine {
     commit: String,
 }
 
-impl Machine {
+impl BenchMachine {
     /// This machine, with the state of the checkout.
-    pub(super) fn this(project: &Project) -> Self {
+    pub(super) fn this(project: &ProjectCheckout) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let unknown = || "unknown".to_owned();
         Self {
@@ -69,7 +69,7 @@ fn memory_gib(meminfo: &str) -> Option<f64> {
     Some(kib / (1024.0 * 1024.0))
 }
 
-fn commit(project: &Project) -> Option<String> {
+fn commit(project: &ProjectCheckout) -> Option<String> {
     let git = |arguments: &[&str]| {
         let mut command = shell::command("git", &project.root);
         let finished = shell::quiet(command.args(arguments)).ok()?;

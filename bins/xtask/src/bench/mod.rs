@@ -16,12 +16,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use self::catalog::Which;
+use self::catalog::BenchmarkChoice;
 use self::collections::collections;
-use self::machine::Machine;
+use self::machine::BenchMachine;
 use self::places::{label, without_places};
-use self::record::Record;
-use crate::project::Project;
+use self::record::BenchRecord;
+use crate::project::ProjectCheckout;
 use crate::{docs, install, prerequisites, shell, terminal};
 
 /// Lines of the log that the application is measured with.
@@ -29,9 +29,9 @@ const LOG_LINES: &str = "1000000";
 
 /// What to measure.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     #[command(subcommand)]
-    which: Which,
+    which: BenchmarkChoice,
     /// Keep the output in docs/benchmarks/ and write docs/BENCHMARKS.md from it
     #[arg(long, global = true)]
     record: bool,
@@ -67,9 +67,9 @@ struct Job {
 ///
 /// # Errors
 /// When a folder is missing, or a benchmark cannot be built or fails.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &BenchOptions) -> Result<ExitCode> {
     let jobs = jobs(&options.which)?;
-    let machine = Machine::this(project);
+    let machine = BenchMachine::this(project);
     terminal::heading("the machine");
     machine.lines().iter().for_each(|line| terminal::line(line));
     for job in &jobs {
@@ -85,31 +85,33 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn jobs(which: &Which) -> Result<Vec<Job>> {
+fn jobs(which: &BenchmarkChoice) -> Result<Vec<Job>> {
     Ok(match which {
-        Which::Supervision => vec![job("supervision", "Supervision", "supervision", "messages")],
-        Which::Store => vec![job("store", "Durable appends", "store", "appends")],
-        Which::Edge => vec![job("edge", "The HTTP edge", "edge-web", "edge")],
-        Which::Vm => vec![job("vm", "Virtual machines", "vm-engine", "vm")],
-        Which::Intake => {
+        BenchmarkChoice::Supervision => {
+            vec![job("supervision", "Supervision", "supervision", "messages")]
+        }
+        BenchmarkChoice::Store => vec![job("store", "Durable appends", "store", "appends")],
+        BenchmarkChoice::Edge => vec![job("edge", "The HTTP edge", "edge-web", "edge")],
+        BenchmarkChoice::Vm => vec![job("vm", "Virtual machines", "vm-engine", "vm")],
+        BenchmarkChoice::Intake => {
             let title = "The runner's receiver";
             vec![job("intake", title, "runner-web", "intake")]
         }
-        Which::Engines => engines(),
-        Which::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
-        Which::StoredRuns => {
+        BenchmarkChoice::Engines => engines(),
+        BenchmarkChoice::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
+        BenchmarkChoice::StoredRuns => {
             let title = "Many stored runs";
             vec![job("stored-runs", title, "runner-actors", "stored_runs")]
         }
-        Which::Costs => vec![job("costs", "What steps cost", "workflow-runner", "costs")],
-        Which::Orchestrator => {
+        BenchmarkChoice::Costs => vec![job("costs", "What steps cost", "workflow-runner", "costs")],
+        BenchmarkChoice::Orchestrator => {
             let name = "orchestrator";
             vec![job(name, "The orchestrator", name, name)]
         }
-        Which::Index { folder } => {
+        BenchmarkChoice::Index { folder } => {
             vec![job("index", "Indexing", "search-engine", "index").in_directory(folder)?]
         }
-        Which::Freshness { folder } => {
+        BenchmarkChoice::Freshness { folder } => {
             let title = "Search over machines";
             let job = job("freshness", title, "search-server", "freshness");
             vec![
@@ -118,7 +120,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
                     .try_fold(job, |job, folder| job.in_directory(folder))?,
             ]
         }
-        Which::Searchers {
+        BenchmarkChoice::Searchers {
             folder,
             documents,
             texts,
@@ -138,11 +140,11 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
                 .map(|job| job.with(storage.clone()))
                 .collect()
         }
-        Which::Concepts => {
+        BenchmarkChoice::Concepts => {
             let title = "Concepts, suggestions, learning";
             vec![job("concepts", title, "search-graph-engine", "speed")]
         }
-        Which::Search { folder, concepts } => {
+        BenchmarkChoice::Search { folder, concepts } => {
             let title = "The whole search server";
             let job = job("search", title, "integration-tests", "search");
             vec![
@@ -150,27 +152,29 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
                     .in_directory(folder)?,
             ]
         }
-        Which::Identifiers { folders, misses } => {
+        BenchmarkChoice::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
         }
-        Which::Code {
+        BenchmarkChoice::Code {
             folder,
             misses,
             minilm,
         } => vec![code_search(folder, *misses, *minilm)?],
-        Which::Questions { folders, misses } => {
+        BenchmarkChoice::Questions { folders, misses } => {
             vec![questions(folders)?.with(misses.then_some("--misses"))]
         }
-        Which::Growth { folders, documents } => vec![growth(folders, documents)?],
-        Which::Faces { folders } => faces(folders)?,
-        Which::Relevance { folder, minilm } => {
+        BenchmarkChoice::Growth { folders, documents } => vec![growth(folders, documents)?],
+        BenchmarkChoice::Faces { folders } => faces(folders)?,
+        BenchmarkChoice::Relevance { folder, minilm } => {
             let option = minilm.then_some("--minilm");
             let all = collections(folder)?
                 .into_iter()
                 .map(|folder| Ok(relevance(&folder)?.with(option)));
             all.collect::<Result<_>>()?
         }
-        Which::All { files, collections } => all_jobs(files.as_ref(), collections.as_ref())?,
+        BenchmarkChoice::All { files, collections } => {
+            all_jobs(files.as_ref(), collections.as_ref())?
+        }
     })
 }
 
@@ -185,29 +189,29 @@ fn code_search(folder: &Path, misses: bool, minilm: bool) -> Result<Job> {
 fn all_jobs(files: Option<&PathBuf>, collections: Option<&PathBuf>) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for which in [
-        Which::Supervision,
-        Which::Store,
-        Which::Edge,
-        Which::Vm,
-        Which::Intake,
-        Which::Matrix,
-        Which::Freshness { folder: None },
-        Which::Concepts,
-        Which::Orchestrator,
+        BenchmarkChoice::Supervision,
+        BenchmarkChoice::Store,
+        BenchmarkChoice::Edge,
+        BenchmarkChoice::Vm,
+        BenchmarkChoice::Intake,
+        BenchmarkChoice::Matrix,
+        BenchmarkChoice::Freshness { folder: None },
+        BenchmarkChoice::Concepts,
+        BenchmarkChoice::Orchestrator,
     ] {
         jobs.extend(self::jobs(&which)?);
     }
     if let Some(folder) = collections {
-        jobs.extend(self::jobs(&Which::Relevance {
+        jobs.extend(self::jobs(&BenchmarkChoice::Relevance {
             folder: folder.clone(),
             minilm: false,
         })?);
     }
     if let Some(folder) = files {
-        jobs.extend(self::jobs(&Which::Index {
+        jobs.extend(self::jobs(&BenchmarkChoice::Index {
             folder: folder.clone(),
         })?);
-        jobs.extend(self::jobs(&Which::Search {
+        jobs.extend(self::jobs(&BenchmarkChoice::Search {
             folder: folder.clone(),
             concepts: false,
         })?);
@@ -390,7 +394,7 @@ impl Job {
     }
 }
 
-fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
+fn measure(project: &ProjectCheckout, job: &Job, machine: &BenchMachine) -> Result<BenchRecord> {
     if let Some(program) = job.real_program() {
         let build = ["build", "--release", "-p", program];
         shell::run(&mut shell::cargo(&project.root, &build))?;
@@ -427,7 +431,7 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     if !finished.status.success() {
         bail!("the benchmark {} failed: {}", job.name, finished.status);
     }
-    Ok(Record {
+    Ok(BenchRecord {
         name: job.name.clone(),
         title: job.title.clone(),
         command: format!("{} {}", job.program(), job.arguments(label).join(" ")),
@@ -440,7 +444,7 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
 }
 
 /// What tests and measurements in a browser want to know.
-fn browser(project: &Project, command: &mut Command) -> Result<()> {
+fn browser(project: &ProjectCheckout, command: &mut Command) -> Result<()> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     command.env("CHROMIUM", install::program(&names, "chromium")?);
     let (package, version) = prerequisites::PLAYWRIGHT;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 
 /// The folder's own name: what a published record says instead of its path.
 pub(super) fn label(folder: &Path) -> String {
@@ -16,7 +16,7 @@ pub(super) fn label(folder: &Path) -> String {
 /// The output without the paths of this machine.
 pub(super) fn without_places<'f>(
     output: &str,
-    project: &Project,
+    project: &ProjectCheckout,
     folders: impl Iterator<Item = &'f Path>,
 ) -> String {
     let mut text = output.to_owned();

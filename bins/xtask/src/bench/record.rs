@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// One run as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct BenchRecord {
     /// The section's name, and the file's.
     pub(super) name: String,
     /// The section's heading.
@@ -36,7 +36,7 @@ pub(super) fn folder(root: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When one of them is not a record.
-pub(crate) fn read_all(root: &Path) -> Result<Vec<Record>> {
+pub(crate) fn read_all(root: &Path) -> Result<Vec<BenchRecord>> {
     let Ok(entries) = std::fs::read_dir(folder(root)) else {
         return Ok(Vec::new());
     };
@@ -53,7 +53,7 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Record>> {
     paths.iter().map(read).collect()
 }
 
-impl Record {
+impl BenchRecord {
     /// Writes the record into `folder`.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Record {
 }
 
 /// The page with the section of each record put between its marks; a new one goes to the end.
-pub(crate) fn page(page: &str, records: &[Record]) -> String {
+pub(crate) fn page(page: &str, records: &[BenchRecord]) -> String {
     records.iter().fold(page.to_owned(), |page, record| {
         replace_section(&page, &record.name, &record.section())
     })
@@ -109,8 +109,8 @@ fn replace_section(page: &str, name: &str, section: &str) -> String {
 mod tests {
     use super::*;
 
-    fn record(name: &str, output: &str) -> Record {
-        Record {
+    fn record(name: &str, output: &str) -> BenchRecord {
+        BenchRecord {
             name: name.to_owned(),
             title: "Durable appends".to_owned(),
             command: "cargo bench -p store --bench appends".to_owned(),

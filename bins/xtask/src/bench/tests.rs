@@ -14,13 +14,13 @@ fn collections_are_found_alone_and_together() {
         std::fs::write(folder.path().join(name).join("corpus.jsonl.gz"), "").expect("own file");
     }
     let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
-    let all = jobs(&Which::Relevance {
+    let all = jobs(&BenchmarkChoice::Relevance {
         folder: folder.path().to_owned(),
         minilm: false,
     })
     .expect("two");
     assert_eq!(names(all), ["relevance-a", "relevance-b"]);
-    let one = jobs(&Which::Relevance {
+    let one = jobs(&BenchmarkChoice::Relevance {
         folder: folder.path().join("b"),
         minilm: true,
     })
@@ -31,13 +31,13 @@ fn collections_are_found_alone_and_together() {
 #[test]
 fn all_runs_what_it_can() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let without = jobs(&Which::All {
+    let without = jobs(&BenchmarkChoice::All {
         files: None,
         collections: None,
     })
     .expect("no folder needed");
     assert_eq!(without.len(), 9);
-    let with = Which::All {
+    let with = BenchmarkChoice::All {
         files: Some(folder.path().to_owned()),
         collections: None,
     };
@@ -50,7 +50,7 @@ fn all_runs_what_it_can() {
         with[9].arguments(|_| "files".to_owned()).join(" "),
         "bench -p search-engine --bench index -- files"
     );
-    let missing = Which::Index {
+    let missing = BenchmarkChoice::Index {
         folder: folder.path().join("nowhere"),
     };
     assert!(jobs(&missing).is_err());
@@ -61,13 +61,13 @@ fn identifiers_are_drawn_from_several_folders() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
     std::fs::create_dir(&first).expect("own folder");
-    let missing = Which::Identifiers {
+    let missing = BenchmarkChoice::Identifiers {
         folders: vec![first.clone(), second.clone()],
         misses: false,
     };
     assert!(jobs(&missing).is_err(), "the second is missing");
     std::fs::create_dir(&second).expect("own folder");
-    let both = Which::Identifiers {
+    let both = BenchmarkChoice::Identifiers {
         folders: vec![first, second],
         misses: true,
     };
@@ -81,7 +81,7 @@ fn identifiers_are_drawn_from_several_folders() {
 #[test]
 fn i16_questions_are_asked_of_the_folders_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let named = Which::Questions {
+    let named = BenchmarkChoice::Questions {
         folders: vec![folder.path().to_owned()],
         misses: true,
     };
@@ -90,7 +90,7 @@ fn i16_questions_are_asked_of_the_folders_named() {
         named[0].arguments(|_| "files".to_owned()).join(" "),
         "bench -p search-actors --bench questions -- files --misses"
     );
-    let missing = Which::Questions {
+    let missing = BenchmarkChoice::Questions {
         folders: vec![folder.path().join("nowhere")],
         misses: false,
     };
@@ -99,7 +99,7 @@ fn i16_questions_are_asked_of_the_folders_named() {
 
 #[test]
 fn i18_both_engines_are_measured_by_one_command() {
-    let jobs = jobs(&Which::Engines).expect("no folder needed");
+    let jobs = jobs(&BenchmarkChoice::Engines).expect("no folder needed");
     let shown: Vec<String> = jobs
         .iter()
         .map(|job| job.arguments(label).join(" "))
@@ -115,7 +115,7 @@ fn i18_both_engines_are_measured_by_one_command() {
 #[test]
 fn i16_code_is_searched_in_one_folder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let code = |folder: PathBuf| Which::Code {
+    let code = |folder: PathBuf| BenchmarkChoice::Code {
         folder,
         misses: true,
         minilm: true,
@@ -131,7 +131,7 @@ fn i16_code_is_searched_in_one_folder() {
 #[test]
 fn the_application_is_measured_by_a_script_and_a_test() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let faces = Which::Faces {
+    let faces = BenchmarkChoice::Faces {
         folders: vec![folder.path().to_owned()],
     };
     let jobs = jobs(&faces).expect("the folder is there");
@@ -148,7 +148,7 @@ fn the_application_is_measured_by_a_script_and_a_test() {
 
 #[test]
 fn a_record_names_no_place_of_this_machine() {
-    let project = Project {
+    let project = ProjectCheckout {
         root: PathBuf::from("/a/checkout"),
         cache: PathBuf::from("/a/cache"),
     };
@@ -166,7 +166,7 @@ fn i16_growth_is_measured_on_the_folders_and_numbers_that_are_named() {
     let texts = folder.path().join("texts");
     std::fs::create_dir(&texts).expect("own folder");
     let growth = |documents: &str| {
-        jobs(&Which::Growth {
+        jobs(&BenchmarkChoice::Growth {
             folders: vec![texts.clone()],
             documents: documents.to_owned(),
         })
@@ -192,7 +192,7 @@ fn i18_searchers_are_compared_on_collections_and_measured_over_many_documents() 
         std::fs::write(folder.path().join(name).join("corpus.jsonl"), "").expect("own file");
     }
     let searchers = |folder: Option<PathBuf>, documents, texts, bucket: Option<&str>| {
-        jobs(&Which::Searchers {
+        jobs(&BenchmarkChoice::Searchers {
             folder,
             documents: NonZeroUsize::new(documents),
             texts,

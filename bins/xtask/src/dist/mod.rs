@@ -26,12 +26,12 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use self::programs::{PROGRAMS, host};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{prerequisites, shell, terminal};
 
 /// Where a release goes, and where it will be fetched from.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct DistOptions {
     /// Folder for the release; what it holds of other versions stays
     #[arg(long, value_name = "FOLDER", default_value = "target/dist")]
     out: PathBuf,
@@ -88,7 +88,7 @@ const PLACE: &str = "releases=\"${ORRERY_RELEASES:-}\"";
 ///
 /// # Errors
 /// When a program does not build, or the release cannot be written.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &DistOptions) -> Result<ExitCode> {
     if options.check_reproducible {
         return reproducible::check(project, &options.twice, &options.profile);
     }
@@ -117,7 +117,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     if wanted(Part::Packages) {
         debian::make(
             project,
-            &debian::Packaging {
+            &debian::PackagingOptions {
                 programs: &built,
                 guest: &guest,
                 version: release.version.trim_start_matches('v'),
@@ -140,7 +140,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 }
 
 /// Builds all programs, without this checkout's place in them; gives their folder.
-fn build(project: &Project) -> Result<PathBuf> {
+fn build(project: &ProjectCheckout) -> Result<PathBuf> {
     let mut arguments = vec!["build", "--release", "--locked"];
     for program in PROGRAMS {
         arguments.extend(["--bin", program]);
@@ -155,7 +155,7 @@ fn build(project: &Project) -> Result<PathBuf> {
 }
 
 /// The version of the workspace.
-pub(crate) fn version(project: &Project) -> Result<String> {
+pub(crate) fn version(project: &ProjectCheckout) -> Result<String> {
     let metadata = project.metadata()?;
     let of_workspace = metadata.packages.iter().find(|p| p.name == "platform");
     let version = of_workspace.context("there is no package `platform`")?;

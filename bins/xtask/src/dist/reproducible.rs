@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::programs::{PROGRAMS, host};
 use super::{archive, source_date};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{shell, terminal};
 
 /// What separates flags in `CARGO_ENCODED_RUSTFLAGS`.
@@ -38,7 +38,11 @@ pub(super) fn remap_paths(command: &mut Command, root: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When a build fails; archives that differ are a failing exit code.
-pub(super) fn check(project: &Project, programs: &[String], profile: &str) -> Result<ExitCode> {
+pub(super) fn check(
+    project: &ProjectCheckout,
+    programs: &[String],
+    profile: &str,
+) -> Result<ExitCode> {
     for program in programs {
         let known = PROGRAMS.contains(&program.as_str()) || program == "vm-guest";
         ensure!(known, "there is no program `{program}` in a release");

@@ -11,14 +11,19 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 use serde_json::{Value, json};
 
 use super::programs::{PROGRAMS, host};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// Writes a bill for each program of the release.
 ///
 /// # Errors
 /// When cargo does not know the packages, or the files cannot be written.
-pub(super) fn write(project: &Project, version: &str, folder: &Path, epoch: u64) -> Result<()> {
+pub(super) fn write(
+    project: &ProjectCheckout,
+    version: &str,
+    folder: &Path,
+    epoch: u64,
+) -> Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(project.root.join("Cargo.toml"))
         .other_options(vec![
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_bill_names_each_part_once_and_every_edge_leads_to_one() {
-        let project = Project::find().expect("tests run inside the checkout");
+        let project = ProjectCheckout::find().expect("tests run inside the checkout");
         let folder = tempfile::tempdir().expect("a folder");
         write(&project, "v0.0.0", folder.path(), 86_400).expect("written");
         let path = folder.path().join("orchctl-v0.0.0.cdx.json");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// The example that prints them all.
@@ -14,7 +14,7 @@ const PRINTER: &str = "api-documents";
 ///
 /// # Errors
 /// When the example does not build or prints something else.
-pub(super) fn all(project: &Project) -> Result<BTreeMap<String, String>> {
+pub(super) fn all(project: &ProjectCheckout) -> Result<BTreeMap<String, String>> {
     // Of the whole workspace, so that dependencies keep the features that they are built with.
     shell::run(&mut shell::cargo(
         &project.root,

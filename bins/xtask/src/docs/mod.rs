@@ -14,12 +14,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::bench::record;
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{shell, terminal};
 
 /// What to do with the pages.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct DocsOptions {
     /// Write nothing; fail when a generated page is not what it would be
     #[arg(long)]
     check: bool,
@@ -39,7 +39,7 @@ struct Page {
 ///
 /// # Errors
 /// When a program does not build, a page is stale (`--check`), or rustdoc warns.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &DocsOptions) -> Result<ExitCode> {
     if options.check {
         check(project)?;
     } else {
@@ -55,7 +55,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 ///
 /// # Errors
 /// With the stale pages' names.
-pub(crate) fn check(project: &Project) -> Result<()> {
+pub(crate) fn check(project: &ProjectCheckout) -> Result<()> {
     let stale: Vec<String> = pages(project)?
         .iter()
         .filter(|page| page.stale())
@@ -71,7 +71,7 @@ pub(crate) fn check(project: &Project) -> Result<()> {
 ///
 /// # Errors
 /// When rustdoc finds something wrong.
-pub(crate) fn build_api(project: &Project) -> Result<()> {
+pub(crate) fn build_api(project: &ProjectCheckout) -> Result<()> {
     let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
     // RUSTDOCFLAGS is not part of what makes cargo build dependencies again.
     shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
@@ -87,7 +87,7 @@ const CHECKING_RUSTDOC: &str = "#!/bin/sh\n\
 ///
 /// # Errors
 /// When rustdoc finds something wrong.
-pub(crate) fn check_api(project: &Project) -> Result<()> {
+pub(crate) fn check_api(project: &ProjectCheckout) -> Result<()> {
     let rustdoc = checking_rustdoc(&project.target()?)?;
     let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
     shell::run(
@@ -108,14 +108,14 @@ fn checking_rustdoc(folder: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// When a record or the page cannot be read or written.
-pub(crate) fn write_benchmarks(project: &Project) -> Result<()> {
+pub(crate) fn write_benchmarks(project: &ProjectCheckout) -> Result<()> {
     match benchmarks(project)? {
         Some(page) => page.write(),
         None => Ok(()),
     }
 }
 
-fn pages(project: &Project) -> Result<Vec<Page>> {
+fn pages(project: &ProjectCheckout) -> Result<Vec<Page>> {
     let mut pages: Vec<Page> = benchmarks(project)?.into_iter().collect();
     pages.push(Page {
         path: project.root.join("docs/CLI.md"),
@@ -137,7 +137,7 @@ fn pages(project: &Project) -> Result<Vec<Page>> {
 }
 
 /// The page of the recorded runs; none while nothing is recorded.
-fn benchmarks(project: &Project) -> Result<Option<Page>> {
+fn benchmarks(project: &ProjectCheckout) -> Result<Option<Page>> {
     let records = record::read_all(&project.root)?;
     if records.is_empty() {
         return Ok(None);

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 
 use super::help;
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 const HEAD: &str = "# Commands\n\nThe programs' own `--help`, written by `cargo xtask docs`.\n";
@@ -16,7 +16,7 @@ const NOT_FOR_PEOPLE: [&str; 3] = ["xtask", "vm-guest", "scripted-forge"];
 ///
 /// # Errors
 /// When a program does not build or its help fails.
-pub(super) fn page(project: &Project) -> Result<String> {
+pub(super) fn page(project: &ProjectCheckout) -> Result<String> {
     shell::run(&mut shell::cargo(
         &project.root,
         &["build", "--workspace", "--bins", "--tests"],
@@ -30,7 +30,7 @@ pub(super) fn page(project: &Project) -> Result<String> {
 }
 
 /// Every program of the workspace but this one, which shows its own help to those who build.
-fn names(project: &Project) -> Result<Vec<String>> {
+fn names(project: &ProjectCheckout) -> Result<Vec<String>> {
     let metadata = project.metadata()?;
     let targets = metadata
         .packages

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// A table stands between these lines; the first names the program.
@@ -15,7 +15,7 @@ const BEGIN: &str = "<!-- settings of ";
 const END: &str = "<!-- end of settings -->";
 
 /// The page with the tables as the programs say them; the programs have been built.
-pub(super) fn page(project: &Project, now: &str) -> Result<String> {
+pub(super) fn page(project: &ProjectCheckout, now: &str) -> Result<String> {
     let folder = project.target()?.join("debug");
     replaced(now, |program| {
         let path = folder.join(program);

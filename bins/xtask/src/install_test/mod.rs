@@ -15,7 +15,7 @@ use anyhow::{Result, ensure};
 
 use self::manager::Manager;
 use crate::dist::{self, debian};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{prerequisites, shell, terminal};
 
 /// What is done on the machine.
@@ -78,7 +78,7 @@ impl Report {
 ///
 /// # Errors
 /// When something of it cannot be done; a failed step is in the report.
-pub(crate) fn run(project: &Project) -> Result<Report> {
+pub(crate) fn run(project: &ProjectCheckout) -> Result<Report> {
     prerequisites::prepare_machines()?;
     let guest = prerequisites::vm_guest(project)?;
     let work = project.target()?.join("install-test");
@@ -93,7 +93,7 @@ pub(crate) fn run(project: &Project) -> Result<Report> {
     for (folder, version) in [("first", version.clone()), ("second", version + "+next")] {
         debian::make(
             project,
-            &debian::Packaging {
+            &debian::PackagingOptions {
                 programs: &programs,
                 guest: &guest,
                 version: &version,
@@ -140,7 +140,7 @@ fn scenario(manager: &Manager, load: &Path) -> Result<Report> {
 
 /// Builds all programs and the scripted forge, and strips copies of them: what is not looked at
 /// need not be brought to the machine.
-fn programs(project: &Project, work: &Path) -> Result<PathBuf> {
+fn programs(project: &ProjectCheckout, work: &Path) -> Result<PathBuf> {
     let mut arguments = vec!["build", "--bin", "scripted-forge"];
     for program in dist::programs::PROGRAMS {
         arguments.extend(["--bin", program]);

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context, Result};
 
 use super::slowest;
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 
 /// Tests at once for each processor: they wait for disks, processes and clocks for more than half
 /// of their time.
@@ -36,7 +36,7 @@ const LONG: &str = "(package(search-server) & binary(snapshots)) \
 ///
 /// # Errors
 /// When the build folder cannot be written to.
-pub(super) fn prepare(project: &Project) -> Result<String> {
+pub(super) fn prepare(project: &ProjectCheckout) -> Result<String> {
     let config = project.target()?.join("xtask-nextest.toml");
     // A relative path would be below `target` of the checkout, wherever cargo builds.
     let report = slowest::file(project)?;

@@ -5,16 +5,16 @@ use std::time::SystemTime;
 use anyhow::{Result, bail};
 
 use super::at_once;
-use super::counts::{self, Counts};
-use super::setting::{Setting, StepReport, counted, passed, skipped};
-use super::summary::StepResult;
+use super::counts::{self, TestRunCounts};
+use super::setting::{StepReport, StepSettings, counted, passed, skipped};
+use super::summary::TestStepResult;
 use crate::prerequisites::{self, PLAYWRIGHT};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{docs, fuzz, install, shell, soak, terminal, tidy, up};
 
 /// What the other steps need of the machine is installed: beside steps that compute, as it waits
 /// for registries for most of its time.
-pub(super) fn install_tools(setting: &Setting<'_>) -> StepReport {
+pub(super) fn install_tools(setting: &StepSettings<'_>) -> StepReport {
     let project = setting.project;
     setting.tools()?;
     for tool in ["cargo-nextest", "cargo-deny", "cargo-fuzz"] {
@@ -26,13 +26,13 @@ pub(super) fn install_tools(setting: &Setting<'_>) -> StepReport {
 }
 
 /// The programs and the tests are built.
-pub(super) fn build(setting: &Setting<'_>) -> StepReport {
+pub(super) fn build(setting: &StepSettings<'_>) -> StepReport {
     setting.build()?;
     passed()
 }
 
 /// All code is formatted.
-pub(super) fn fmt(setting: &Setting<'_>) -> StepReport {
+pub(super) fn fmt(setting: &StepSettings<'_>) -> StepReport {
     let root = &setting.project.root;
     shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
     if fuzz::exists(setting.project) {
@@ -46,7 +46,7 @@ pub(super) fn fmt(setting: &Setting<'_>) -> StepReport {
 }
 
 /// The project's own rules hold.
-pub(super) fn check_tidy(setting: &Setting<'_>) -> StepReport {
+pub(super) fn check_tidy(setting: &StepSettings<'_>) -> StepReport {
     match tidy::report(&tidy::check(setting.project)?, true) {
         0 => passed(),
         errors => bail!("{errors} rules are broken"),
@@ -54,7 +54,7 @@ pub(super) fn check_tidy(setting: &Setting<'_>) -> StepReport {
 }
 
 /// Dependencies are what the project allows.
-pub(super) fn deny(setting: &Setting<'_>) -> StepReport {
+pub(super) fn deny(setting: &StepSettings<'_>) -> StepReport {
     let tool = install::cargo_tool(setting.project, "cargo-deny")?;
     let root = &setting.project.root;
     // It reads the manifests of the packages of all platforms; a machine that has built nothing yet
@@ -78,7 +78,7 @@ pub(super) fn deny(setting: &Setting<'_>) -> StepReport {
         let reason = reason.unwrap_or("no answer in 30 s").trim();
         let reason = format!("without advisories, their database cannot be fetched: {reason}");
         terminal::line(&reason);
-        return Ok((Counts::default(), StepResult::Partly(reason)));
+        return Ok((TestRunCounts::default(), TestStepResult::Partly(reason)));
     }
     shell::run(&mut shell::cargo_tool(
         &tool,
@@ -89,7 +89,7 @@ pub(super) fn deny(setting: &Setting<'_>) -> StepReport {
 }
 
 /// No target has a lint's warning.
-pub(super) fn clippy(setting: &Setting<'_>) -> StepReport {
+pub(super) fn clippy(setting: &StepSettings<'_>) -> StepReport {
     // After `--`: as RUSTFLAGS it would build every dependency a second time.
     let arguments = [
         "clippy",
@@ -105,7 +105,7 @@ pub(super) fn clippy(setting: &Setting<'_>) -> StepReport {
 }
 
 /// The unit and integration tests, by cargo-nextest where it can be had.
-pub(super) fn test(setting: &Setting<'_>) -> StepReport {
+pub(super) fn test(setting: &StepSettings<'_>) -> StepReport {
     let tools = setting.tools()?;
     setting.build()?;
     let root = &setting.project.root;
@@ -149,7 +149,7 @@ fn seed() -> u64 {
 }
 
 /// The examples in the documentation.
-pub(super) fn doctest(setting: &Setting<'_>) -> StepReport {
+pub(super) fn doctest(setting: &StepSettings<'_>) -> StepReport {
     let arguments = ["test", "--workspace", "--doc", "--no-fail-fast"];
     counted(
         &mut shell::cargo(&setting.project.root, &arguments),
@@ -158,28 +158,28 @@ pub(super) fn doctest(setting: &Setting<'_>) -> StepReport {
 }
 
 /// Generated pages are what their sources give, and rustdoc has no warning.
-pub(super) fn check_docs(setting: &Setting<'_>) -> StepReport {
+pub(super) fn check_docs(setting: &StepSettings<'_>) -> StepReport {
     docs::check(setting.project)?;
     docs::check_api(setting.project)?;
     passed()
 }
 
 /// Few kills; `cargo xtask soak` for the whole claim.
-pub(super) fn short_soak(setting: &Setting<'_>) -> StepReport {
+pub(super) fn short_soak(setting: &StepSettings<'_>) -> StepReport {
     setting.build()?;
     soak::short(setting.project)?;
     passed()
 }
 
 /// The quick start runs through.
-pub(super) fn quick_start(setting: &Setting<'_>) -> StepReport {
+pub(super) fn quick_start(setting: &StepSettings<'_>) -> StepReport {
     setting.build()?;
     up::demonstrate(setting.project)?;
     passed()
 }
 
 /// The fuzz targets are built.
-pub(super) fn build_fuzz_targets(setting: &Setting<'_>) -> StepReport {
+pub(super) fn build_fuzz_targets(setting: &StepSettings<'_>) -> StepReport {
     if !fuzz::exists(setting.project) {
         return skipped("there are no fuzz targets");
     }
@@ -188,7 +188,7 @@ pub(super) fn build_fuzz_targets(setting: &Setting<'_>) -> StepReport {
 }
 
 /// Each fuzz target for a short time.
-pub(super) fn short_fuzz(setting: &Setting<'_>) -> StepReport {
+pub(super) fn short_fuzz(setting: &StepSettings<'_>) -> StepReport {
     if !fuzz::exists(setting.project) {
         return skipped("there are no fuzz targets");
     }
@@ -201,13 +201,13 @@ pub(super) fn short_fuzz(setting: &Setting<'_>) -> StepReport {
 }
 
 /// The web application's own checks.
-pub(super) fn web(setting: &Setting<'_>) -> StepReport {
+pub(super) fn web(setting: &StepSettings<'_>) -> StepReport {
     super::web::check(setting.project)?;
     passed()
 }
 
 /// The pages in a real Chromium.
-pub(super) fn browser(setting: &Setting<'_>) -> StepReport {
+pub(super) fn browser(setting: &StepSettings<'_>) -> StepReport {
     let project = setting.project;
     let tests = project.root.join("web/ui/tests");
     if !tests.is_dir() {
@@ -241,7 +241,7 @@ pub(super) fn browser(setting: &Setting<'_>) -> StepReport {
     counted(&mut command, counts::parse_node)
 }
 
-fn web_changed(project: &Project) -> Result<bool> {
+fn web_changed(project: &ProjectCheckout) -> Result<bool> {
     let mut git = shell::command("git", &project.root);
     let status = shell::quiet(git.args(["status", "--porcelain", "--", "web"]))?;
     Ok(!status.status.success() || !status.out.trim().is_empty())

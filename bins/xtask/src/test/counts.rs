@@ -5,7 +5,7 @@ use std::iter::Sum;
 
 /// Tests of one or several runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestRunCounts {
     /// Tests that passed.
     pub(super) passed: u64,
     /// Tests that did not.
@@ -14,7 +14,7 @@ pub(crate) struct Counts {
     pub(super) flaky: u64,
 }
 
-impl Sum for Counts {
+impl Sum for TestRunCounts {
     fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
         counts.fold(Self::default(), |sum, next| Self {
             passed: sum.passed + next.passed,
@@ -24,7 +24,7 @@ impl Sum for Counts {
     }
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for TestRunCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
         match self.flaky {
@@ -37,7 +37,7 @@ impl fmt::Display for Counts {
 /// Reads `Summary [ 1.2s] 9/10 tests run: 8 passed (1 slow), 1 failed, 2 skipped` of cargo-nextest.
 ///
 /// A test that was started and did not pass has failed, whatever word stands for it.
-pub(super) fn parse_nextest(output: &str) -> Option<Counts> {
+pub(super) fn parse_nextest(output: &str) -> Option<TestRunCounts> {
     let line = output
         .lines()
         .rev()
@@ -45,7 +45,7 @@ pub(super) fn parse_nextest(output: &str) -> Option<Counts> {
     let (run, results) = line.split_once(']')?.1.split_once(':')?;
     let run = number(run.trim().split(['/', ' ']).next()?)?;
     let passed = number_before(results, "passed").unwrap_or(0);
-    Some(Counts {
+    Some(TestRunCounts {
         passed,
         failed: run.checked_sub(passed)?,
         flaky: number_before(&results.replace(['(', ')'], " "), "flaky").unwrap_or(0),
@@ -53,17 +53,17 @@ pub(super) fn parse_nextest(output: &str) -> Option<Counts> {
 }
 
 /// Adds up `test result: ok. 3 passed; 1 failed; …` of cargo's own runner.
-pub(super) fn parse_cargo_test(output: &str) -> Option<Counts> {
+pub(super) fn parse_cargo_test(output: &str) -> Option<TestRunCounts> {
     let results = output
         .lines()
         .filter(|line| line.starts_with("test result:"));
-    let counts: Vec<Counts> = results.map(parse_result).collect::<Option<_>>()?;
+    let counts: Vec<TestRunCounts> = results.map(parse_result).collect::<Option<_>>()?;
     (!counts.is_empty()).then(|| counts.into_iter().sum())
 }
 
-fn parse_result(line: &str) -> Option<Counts> {
+fn parse_result(line: &str) -> Option<TestRunCounts> {
     let line = line.replace(';', ",");
-    Some(Counts {
+    Some(TestRunCounts {
         passed: number_before(&line, "passed")?,
         failed: number_before(&line, "failed")?,
         flaky: 0,
@@ -71,7 +71,7 @@ fn parse_result(line: &str) -> Option<Counts> {
 }
 
 /// Reads `# pass 3` and `# fail 1` (TAP), or the same after `ℹ`, of node's test runner.
-pub(super) fn parse_node(output: &str) -> Option<Counts> {
+pub(super) fn parse_node(output: &str) -> Option<TestRunCounts> {
     let after = |word: &str| {
         let lines = output
             .lines()
@@ -81,7 +81,7 @@ pub(super) fn parse_node(output: &str) -> Option<Counts> {
             .filter_map(|line| line.strip_prefix(word))
             .find_map(|rest| number(rest.trim()))
     };
-    Some(Counts {
+    Some(TestRunCounts {
         passed: after("pass ")?,
         failed: after("fail ")? + after("cancelled ").unwrap_or(0),
         flaky: 0,
@@ -108,8 +108,8 @@ fn number(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const fn counts(passed: u64, failed: u64) -> Option<Counts> {
-        Some(Counts {
+    const fn counts(passed: u64, failed: u64) -> Option<TestRunCounts> {
+        Some(TestRunCounts {
             passed,
             failed,
             flaky: 0,
@@ -129,7 +129,7 @@ mod tests {
             ),
             (
                 "     Summary [  61.0s] 10 tests run: 8 passed (2 slow, 1 flaky), 1 failed, 1 timed out, 3 skipped",
-                Some(Counts {
+                Some(TestRunCounts {
                     passed: 8,
                     failed: 2,
                     flaky: 1,
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn the_closing_line_is_plain() {
-        let mut counts = Counts {
+        let mut counts = TestRunCounts {
             passed: 12,
-            ..Counts::default()
+            ..TestRunCounts::default()
         };
         assert_eq!(counts.to_string(), "12 passed, 0 failed");
         counts.flaky = 1;

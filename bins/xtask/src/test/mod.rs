@@ -22,15 +22,15 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use self::busy::Ticks;
-use self::counts::Counts;
-use self::setting::Setting;
-use self::steps::{STEPS, Step};
-use crate::project::Project;
+use self::counts::TestRunCounts;
+use self::setting::StepSettings;
+use self::steps::{STEPS, TestStep};
+use crate::project::ProjectCheckout;
 use crate::terminal;
 
 /// Which checks to run, and how.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct TestOptions {
     /// Run only these steps; `hostile` (the attacks against optimised
     /// builds), `containers` (those of workflows) and `install` (packages on a Debian machine) are
     /// run in no other way
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When a step is unknown; failed steps are a failing exit code.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &TestOptions) -> Result<ExitCode> {
     if options.list {
         STEPS
             .iter()
@@ -64,7 +64,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let chosen = choose(&options.only, &options.skip)?;
     slowest::remove_report(project)?;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    let setting = Setting::new(project, options.fuzz_seconds, options.browser || is_ci);
+    let setting = StepSettings::new(project, options.fuzz_seconds, options.browser || is_ci);
     let (start, ticks) = (Instant::now(), Ticks::now());
     let rows = schedule::run(&chosen, &setting);
     terminal::heading("summary");
@@ -84,7 +84,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         ));
     }
     slowest::report(project)?;
-    let total: Counts = rows.iter().map(|row| row.counts).sum();
+    let total: TestRunCounts = rows.iter().map(|row| row.counts).sum();
     // The last line, plain and alone: machines that run this count by it.
     terminal::line(&format!("\n{total}"));
     Ok(if failed.is_empty() {
@@ -94,7 +94,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     })
 }
 
-fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static Step>> {
+fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static TestStep>> {
     let known = |name: &String| STEPS.iter().any(|step| step.name == name);
     if let Some(unknown) = only.iter().chain(skip).find(|name| !known(name)) {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
@@ -103,9 +103,9 @@ fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static Step>> {
             names.join(", ")
         );
     }
-    let names = |list: &[String], step: &Step| list.iter().any(|name| name == step.name);
-    let usual = |step: &Step| only.is_empty() && !step.on_request;
-    let wanted = |step: &&Step| (usual(step) || names(only, step)) && !names(skip, step);
+    let names = |list: &[String], step: &TestStep| list.iter().any(|name| name == step.name);
+    let usual = |step: &TestStep| only.is_empty() && !step.on_request;
+    let wanted = |step: &&TestStep| (usual(step) || names(only, step)) && !names(skip, step);
     Ok(STEPS.iter().filter(wanted).collect())
 }
 

@@ -1,13 +1,13 @@
 //! Which step begins when: never more than two at once.
 
-use super::steps::Step;
+use super::steps::TestStep;
 
 /// Steps at once: each computes on all processors or waits for something else.
 const AT_ONCE: usize = 2;
 
 /// The place in `waiting` of the step that begins now: the first one that may stand beside those
 /// that run, and whose earlier steps have ended or are not part of the run.
-pub(super) fn next(waiting: &[&Step], running: &[&Step]) -> Option<usize> {
+pub(super) fn next(waiting: &[&TestStep], running: &[&TestStep]) -> Option<usize> {
     if running.len() >= AT_ONCE {
         return None;
     }
@@ -27,11 +27,11 @@ mod tests {
     use super::*;
 
     /// What a run with steps of such seconds does: each step with those that ran as it began.
-    fn simulate(mut waiting: Vec<&Step>, seconds: impl Fn(&str) -> u32) -> Vec<String> {
-        let mut running: Vec<(u32, &Step)> = Vec::new();
+    fn simulate(mut waiting: Vec<&TestStep>, seconds: impl Fn(&str) -> u32) -> Vec<String> {
+        let mut running: Vec<(u32, &TestStep)> = Vec::new();
         let (mut now, mut begun) = (0, Vec::new());
         loop {
-            let steps: Vec<&Step> = running.iter().map(|(_, step)| *step).collect();
+            let steps: Vec<&TestStep> = running.iter().map(|(_, step)| *step).collect();
             if let Some(at) = next(&waiting, &steps) {
                 let step = waiting.remove(at);
                 let beside: Vec<&str> = steps.iter().map(|step| step.name).collect();
@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    fn default_steps() -> Vec<&'static Step> {
+    fn default_steps() -> Vec<&'static TestStep> {
         STEPS.iter().filter(|step| !step.on_request).collect()
     }
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn i14_every_step_begins_whatever_the_others_take_and_whoever_is_left_out() {
         for left_out in STEPS.iter().map(|step| step.name).chain([""]) {
-            let chosen: Vec<&Step> = default_steps()
+            let chosen: Vec<&TestStep> = default_steps()
                 .into_iter()
                 .filter(|step| step.name != left_out)
                 .collect();

@@ -2,9 +2,9 @@
 
 use anyhow::bail;
 
-use super::counts::{self, Counts};
-use super::setting::{Setting, StepReport, counted};
-use super::summary::StepResult;
+use super::counts::{self, TestRunCounts};
+use super::setting::{StepReport, StepSettings, counted};
+use super::summary::TestStepResult;
 use crate::{install_test, shell, terminal};
 
 /// The packages that meet hostile guests, agents and pull requests. Others need not be built once
@@ -38,14 +38,14 @@ const ATTACKED: [&str; 22] = [
 const ATTACKS: &str = "test(/(^|::)t(1|2|3|4|5|6|9|11)_/)";
 
 /// The attacks of hostile guests, agents and pull requests, against optimised builds.
-pub(super) fn hostile(setting: &Setting<'_>) -> StepReport {
+pub(super) fn hostile(setting: &StepSettings<'_>) -> StepReport {
     let packages = ATTACKED.iter().flat_map(|package| ["-p", *package]);
     let arguments = ["--release", "--retries", "1", "-E", ATTACKS];
     chosen_tests(setting, arguments.into_iter().chain(packages))
 }
 
 /// The containers of workflows, in VMs.
-pub(super) fn containers(setting: &Setting<'_>) -> StepReport {
+pub(super) fn containers(setting: &StepSettings<'_>) -> StepReport {
     setting.build()?;
     let arguments = ["-p", "workflow-runner", "--test", "containers"];
     chosen_tests(
@@ -55,7 +55,10 @@ pub(super) fn containers(setting: &Setting<'_>) -> StepReport {
 }
 
 /// Runs some tests by cargo-nextest, with all that they need of the machine.
-fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a str>) -> StepReport {
+fn chosen_tests<'a>(
+    setting: &StepSettings<'_>,
+    arguments: impl Iterator<Item = &'a str>,
+) -> StepReport {
     if shell::which("cargo-nextest").is_none() {
         bail!(
             "it needs cargo-nextest: only that builds tests with a profile and chooses them by their ids"
@@ -70,23 +73,23 @@ fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a s
 }
 
 /// The Debian packages, on a machine with systemd.
-pub(super) fn packages(setting: &Setting<'_>) -> StepReport {
+pub(super) fn packages(setting: &StepSettings<'_>) -> StepReport {
     let report = install_test::run(setting.project)?;
     for (name, seconds) in &report.figures {
         terminal::line(&format!("{name}: {seconds} s"));
     }
-    let counts = Counts {
+    let counts = TestRunCounts {
         passed: report.passed,
         failed: report.failed,
-        ..Counts::default()
+        ..TestRunCounts::default()
     };
     let missed = report.missed();
     let outcome = if report.failed > 0 {
-        StepResult::Failed("a step on the machine failed".to_owned())
+        TestStepResult::Failed("a step on the machine failed".to_owned())
     } else if missed.is_empty() {
-        StepResult::Passed
+        TestStepResult::Passed
     } else {
-        StepResult::Failed(missed.join("; "))
+        TestStepResult::Failed(missed.join("; "))
     };
     Ok((counts, outcome))
 }

@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Instant;
 
 use super::busy::Ticks;
-use super::counts::Counts;
+use super::counts::TestRunCounts;
 use super::plan;
-use super::setting::Setting;
-use super::steps::Step;
-use super::summary::{Row, StepResult};
-use crate::output::Output;
+use super::setting::StepSettings;
+use super::steps::TestStep;
+use super::summary::{StepRow, TestStepResult};
+use crate::output::TaskOutput;
 use crate::terminal;
 
 /// The lowest priority of a process.
@@ -19,12 +19,12 @@ const GIVES_WAY: i32 = 19;
 
 /// A step under way.
 struct Running<'s> {
-    step: &'s Step,
-    output: Output,
+    step: &'s TestStep,
+    output: TaskOutput,
 }
 
 /// Runs the steps; their rows are in the order of the steps.
-pub(super) fn run(steps: &[&Step], setting: &Setting<'_>) -> Vec<Row> {
+pub(super) fn run(steps: &[&TestStep], setting: &StepSettings<'_>) -> Vec<StepRow> {
     match steps {
         // With the terminal to itself, programs show their progress.
         [step] => vec![run_step(step, setting)],
@@ -32,19 +32,19 @@ pub(super) fn run(steps: &[&Step], setting: &Setting<'_>) -> Vec<Row> {
     }
 }
 
-fn run_beside(steps: &[&Step], setting: &Setting<'_>) -> Vec<Row> {
+fn run_beside(steps: &[&TestStep], setting: &StepSettings<'_>) -> Vec<StepRow> {
     let mut waiting = steps.to_vec();
     // In the order of their start: the first has the terminal.
     let mut running: Vec<Running<'_>> = Vec::new();
     // Of those that ended while another one had it.
-    let mut kept: Vec<Output> = Vec::new();
+    let mut kept: Vec<TaskOutput> = Vec::new();
     let mut rows = Vec::new();
     let (ended, ends) = mpsc::channel();
     thread::scope(|scope| {
         loop {
-            let at_work: Vec<&Step> = running.iter().map(|running| running.step).collect();
+            let at_work: Vec<&TestStep> = running.iter().map(|running| running.step).collect();
             if let Some(at) = plan::next(&waiting, &at_work) {
-                let (step, output) = (waiting.remove(at), Output::kept());
+                let (step, output) = (waiting.remove(at), TaskOutput::kept());
                 if running.is_empty() {
                     output.show();
                 }
@@ -81,17 +81,17 @@ fn run_beside(steps: &[&Step], setting: &Setting<'_>) -> Vec<Row> {
 }
 
 /// Runs the step in a thread of its own: one that panics has failed, the others go on.
-fn run_apart(step: &Step, setting: &Setting<'_>) -> Row {
+fn run_apart(step: &TestStep, setting: &StepSettings<'_>) -> StepRow {
     let start = Instant::now();
     if step.work.gives_way() {
         // Of this thread, and of what it starts. Without it all runs too.
         let _ = rustix::process::nice(GIVES_WAY);
     }
     catch_unwind(AssertUnwindSafe(|| run_step(step, setting))).unwrap_or_else(|_| {
-        let row = Row {
+        let row = StepRow {
             name: step.name,
-            counts: Counts::default(),
-            outcome: StepResult::Failed("it panicked".to_owned()),
+            counts: TestRunCounts::default(),
+            outcome: TestStepResult::Failed("it panicked".to_owned()),
             seconds: start.elapsed().as_secs_f64(),
             busy: None,
         };
@@ -100,14 +100,17 @@ fn run_apart(step: &Step, setting: &Setting<'_>) -> Row {
     })
 }
 
-fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
+fn run_step(step: &TestStep, setting: &StepSettings<'_>) -> StepRow {
     terminal::heading(&format!("{}: {}", step.name, step.about));
     let (start, ticks) = (Instant::now(), Ticks::now());
     let (counts, outcome) = match (step.run)(setting) {
         Ok(done) => done,
-        Err(error) => (Counts::default(), StepResult::Failed(format!("{error:#}"))),
+        Err(error) => (
+            TestRunCounts::default(),
+            TestStepResult::Failed(format!("{error:#}")),
+        ),
     };
-    let row = Row {
+    let row = StepRow {
         name: step.name,
         counts,
         outcome,
@@ -127,25 +130,29 @@ mod tests {
     use super::super::setting::{StepReport, passed};
     use super::super::work::Work;
     use super::*;
-    use crate::project::Project;
+    use crate::project::ProjectCheckout;
 
     static MEETING: Barrier = Barrier::new(2);
 
-    fn meet(_: &Setting<'_>) -> StepReport {
+    fn meet(_: &StepSettings<'_>) -> StepReport {
         MEETING.wait();
         passed()
     }
 
-    fn fail(_: &Setting<'_>) -> StepReport {
+    fn fail(_: &StepSettings<'_>) -> StepReport {
         bail!("it is broken")
     }
 
-    fn panic(_: &Setting<'_>) -> StepReport {
+    fn panic(_: &StepSettings<'_>) -> StepReport {
         panic!("at the step")
     }
 
-    const fn step(name: &'static str, run: fn(&Setting<'_>) -> StepReport, work: Work) -> Step {
-        Step {
+    const fn step(
+        name: &'static str,
+        run: fn(&StepSettings<'_>) -> StepReport,
+        work: Work,
+    ) -> TestStep {
+        TestStep {
             name,
             about: "",
             run,
@@ -157,8 +164,8 @@ mod tests {
 
     #[test]
     fn i14_steps_stand_beside_each_other_and_those_that_fail_are_named() {
-        let project = Project::find().expect("tests run inside the checkout");
-        let setting = Setting::new(&project, 0, false);
+        let project = ProjectCheckout::find().expect("tests run inside the checkout");
+        let setting = StepSettings::new(&project, 0, false);
         let steps = [
             step("broken", fail, Work::Alone),
             // Neither ends before the other has begun.

@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 
 use anyhow::{Result, anyhow};
 
-use super::counts::Counts;
-use super::summary::StepResult;
+use super::counts::TestRunCounts;
+use super::summary::TestStepResult;
 use crate::prerequisites::{self, TestEnvironment};
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// What the steps are run with.
 #[derive(Debug)]
-pub(super) struct Setting<'a> {
-    pub(super) project: &'a Project,
+pub(super) struct StepSettings<'a> {
+    pub(super) project: &'a ProjectCheckout,
     /// Seconds for each fuzz target.
     pub(super) fuzz_seconds: u32,
     /// Run the browser tests whatever has changed.
@@ -23,9 +23,9 @@ pub(super) struct Setting<'a> {
     programs: OnceLock<Result<(), String>>,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> StepSettings<'a> {
     /// Nothing is installed or built yet.
-    pub(super) fn new(project: &'a Project, fuzz_seconds: u32, browser: bool) -> Self {
+    pub(super) fn new(project: &'a ProjectCheckout, fuzz_seconds: u32, browser: bool) -> Self {
         Self {
             project,
             fuzz_seconds,
@@ -63,16 +63,19 @@ impl<'a> Setting<'a> {
 }
 
 /// What a step gives: the tests it counted, and its verdict.
-pub(super) type StepReport = Result<(Counts, StepResult)>;
+pub(super) type StepReport = Result<(TestRunCounts, TestStepResult)>;
 
 /// It ended as it should, and counts no tests.
 pub(super) fn passed() -> StepReport {
-    Ok((Counts::default(), StepResult::Passed))
+    Ok((TestRunCounts::default(), TestStepResult::Passed))
 }
 
 /// It had nothing to do, or could not be done here.
 pub(super) fn skipped(reason: &str) -> StepReport {
-    Ok((Counts::default(), StepResult::Skipped(reason.to_owned())))
+    Ok((
+        TestRunCounts::default(),
+        TestStepResult::Skipped(reason.to_owned()),
+    ))
 }
 
 /// Tests start real processes, machines and browsers, and wait for them; on a machine that is held
@@ -81,18 +84,21 @@ pub(super) fn skipped(reason: &str) -> StepReport {
 const MAX_FLAKY: u64 = 3;
 
 /// Runs a test runner: its exit code decides, its closing line is counted.
-pub(super) fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> StepReport {
+pub(super) fn counted(
+    command: &mut Command,
+    read: fn(&str) -> Option<TestRunCounts>,
+) -> StepReport {
     let finished = shell::tee(command)?;
     let counts = read(&finished.text());
     let outcome = match (finished.status.success(), counts) {
         (true, Some(counts)) if counts.flaky > MAX_FLAKY => {
-            StepResult::Failed(format!("more than {MAX_FLAKY} tests needed a second try"))
+            TestStepResult::Failed(format!("more than {MAX_FLAKY} tests needed a second try"))
         }
-        (true, Some(_)) => StepResult::Passed,
+        (true, Some(_)) => TestStepResult::Passed,
         (true, None) => {
-            StepResult::Failed("it ended well, but without its closing line".to_owned())
+            TestStepResult::Failed("it ended well, but without its closing line".to_owned())
         }
-        (false, _) => StepResult::Failed(format!(
+        (false, _) => TestStepResult::Failed(format!(
             "`{}`: {}",
             shell::display(command),
             finished.status
@@ -108,7 +114,7 @@ mod tests {
     use super::super::counts;
     use super::*;
 
-    fn outcome_of(script: &str) -> (Counts, StepResult) {
+    fn outcome_of(script: &str) -> (TestRunCounts, TestStepResult) {
         let mut sh = shell::command("sh", Path::new("/"));
         counted(sh.args(["-c", script]), counts::parse_node).expect("sh starts")
     }
@@ -119,19 +125,19 @@ mod tests {
         assert_eq!(
             outcome_of(both),
             (
-                Counts {
+                TestRunCounts {
                     passed: 2,
-                    ..Counts::default()
+                    ..TestRunCounts::default()
                 },
-                StepResult::Passed
+                TestStepResult::Passed
             )
         );
         assert!(
-            matches!(outcome_of("true").1, StepResult::Failed(_)),
+            matches!(outcome_of("true").1, TestStepResult::Failed(_)),
             "no closing line"
         );
         let (counts, outcome) = outcome_of(&format!("{both}; exit 1"));
-        assert!(matches!(outcome, StepResult::Failed(_)), "a bad exit");
+        assert!(matches!(outcome, TestStepResult::Failed(_)), "a bad exit");
         assert_eq!(counts.passed, 2);
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::terminal;
 
 /// How many are named.
@@ -23,7 +23,7 @@ struct TestTiming<'a> {
 ///
 /// # Errors
 /// When cargo's metadata cannot be read.
-pub(super) fn remove_report(project: &Project) -> Result<()> {
+pub(super) fn remove_report(project: &ProjectCheckout) -> Result<()> {
     // There is none before the first run.
     let _ = std::fs::remove_file(file(project)?);
     Ok(())
@@ -33,7 +33,7 @@ pub(super) fn remove_report(project: &Project) -> Result<()> {
 ///
 /// # Errors
 /// When cargo's metadata cannot be read.
-pub(super) fn report(project: &Project) -> Result<()> {
+pub(super) fn report(project: &ProjectCheckout) -> Result<()> {
     let Ok(report) = std::fs::read_to_string(file(project)?) else {
         return Ok(());
     };
@@ -46,7 +46,7 @@ pub(super) fn report(project: &Project) -> Result<()> {
 ///
 /// # Errors
 /// When cargo's metadata cannot be read.
-pub(super) fn file(project: &Project) -> Result<PathBuf> {
+pub(super) fn file(project: &ProjectCheckout) -> Result<PathBuf> {
     Ok(project.target()?.join("xtask-junit.xml"))
 }
 

@@ -1,18 +1,18 @@
 //! The steps of a test run, in the order in which they begin where they can.
 
-use super::setting::{Setting, StepReport};
+use super::setting::{StepReport, StepSettings};
 use super::work::Work;
 use super::{checks, requested};
 
 /// One step.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct TestStep {
     /// What `--only` calls it.
     pub(super) name: &'static str,
     /// What it checks.
     pub(super) about: &'static str,
     /// Runs it.
-    pub(super) run: fn(&Setting<'_>) -> StepReport,
+    pub(super) run: fn(&StepSettings<'_>) -> StepReport,
     /// What it does to the machine: which others may stand beside it.
     pub(super) work: Work,
     /// The steps that it waits for, where they are run.
@@ -22,8 +22,8 @@ pub(super) struct Step {
 }
 
 /// All steps in their order.
-pub(super) const STEPS: [Step; 18] = [
-    Step {
+pub(super) const STEPS: [TestStep; 18] = [
+    TestStep {
         name: "tools",
         about: "what the tests need of the machine, installed where it is missing",
         run: checks::install_tools,
@@ -31,7 +31,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "clippy",
         about: "lints of all targets, warnings denied",
         run: checks::clippy,
@@ -39,7 +39,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "fmt",
         about: "the formatting",
         run: checks::fmt,
@@ -47,7 +47,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "tidy",
         about: "layers, owners, headers, links, samples",
         run: checks::check_tidy,
@@ -55,7 +55,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "deny",
         about: "licences, bans, sources, advisories",
         run: checks::deny,
@@ -63,7 +63,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "build",
         about: "the programs and the tests",
         run: checks::build,
@@ -71,7 +71,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "test",
         about: "unit and integration tests",
         run: checks::test,
@@ -79,7 +79,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools", "build"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "fuzzers",
         about: "the fuzz targets are built",
         run: checks::build_fuzz_targets,
@@ -87,7 +87,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "up",
         about: "the quick start, once",
         run: checks::quick_start,
@@ -95,7 +95,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools", "build"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "doctest",
         about: "examples in the documentation",
         run: checks::doctest,
@@ -103,7 +103,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["build"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "soak",
         about: "kills of all products under load, a few",
         run: checks::short_soak,
@@ -111,7 +111,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools", "build"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "docs",
         about: "generated pages, and warnings of rustdoc",
         run: checks::check_docs,
@@ -119,7 +119,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["build"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "web",
         about: "types, unit tests and built files of the web application",
         run: checks::web,
@@ -127,7 +127,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["tools"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "fuzz",
         about: "each fuzz target for a short time",
         run: checks::short_fuzz,
@@ -135,7 +135,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &["fuzzers"],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "browser",
         about: "the pages in a real Chromium",
         run: checks::browser,
@@ -143,7 +143,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: false,
     },
-    Step {
+    TestStep {
         name: "hostile",
         about: "hostile guests, agents and pull requests against optimised builds (only with --only)",
         run: requested::hostile,
@@ -151,7 +151,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: true,
     },
-    Step {
+    TestStep {
         name: "containers",
         about: "containers of workflows in VMs with the image `full`, made first (only with --only)",
         run: requested::containers,
@@ -159,7 +159,7 @@ pub(super) const STEPS: [Step; 18] = [
         after: &[],
         on_request: true,
     },
-    Step {
+    TestStep {
         name: "install",
         about: "Debian packages on a machine with systemd: install, upgrade, remove (only with --only)",
         run: requested::packages,

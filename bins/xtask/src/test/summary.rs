@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::counts::Counts;
+use super::counts::TestRunCounts;
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum StepResult {
+pub(super) enum TestStepResult {
     /// As it should.
     Passed,
     /// As it should, but for a part that could not be done here, and why.
@@ -19,34 +19,34 @@ pub(super) enum StepResult {
 
 /// One step of the run.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct StepRow {
     /// The step.
     pub(super) name: &'static str,
     /// Its tests, where it has any.
-    pub(super) counts: Counts,
+    pub(super) counts: TestRunCounts,
     /// How it ended.
-    pub(super) outcome: StepResult,
+    pub(super) outcome: TestStepResult,
     /// How long it took.
     pub(super) seconds: f64,
     /// The per cent of that time that the processors were busy, also with what stood beside it.
     pub(super) busy: Option<u64>,
 }
 
-impl Row {
+impl StepRow {
     /// Whether the whole run fails because of it.
     pub(super) fn failed(&self) -> bool {
-        matches!(self.outcome, StepResult::Failed(_))
+        matches!(self.outcome, TestStepResult::Failed(_))
     }
 
     /// One line: step, verdict, time, tests, reason.
     pub(super) fn verdict(&self) -> String {
         let (word, reason) = match &self.outcome {
-            StepResult::Passed => ("ok", ""),
-            StepResult::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
-            StepResult::Partly(reason) => ("ok", reason.as_str()),
-            StepResult::Skipped(reason) => ("skipped", reason.as_str()),
+            TestStepResult::Passed => ("ok", ""),
+            TestStepResult::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
+            TestStepResult::Partly(reason) => ("ok", reason.as_str()),
+            TestStepResult::Skipped(reason) => ("skipped", reason.as_str()),
         };
-        let tests = if self.counts == Counts::default() {
+        let tests = if self.counts == TestRunCounts::default() {
             String::new()
         } else {
             self.counts.to_string()
@@ -67,7 +67,7 @@ fn per_cent(busy: Option<u64>) -> String {
 
 /// All rows, then the seconds of the run: fewer than those of its steps, as some stand beside
 /// others. The per cent are those of the processors.
-pub(super) fn table(rows: &[Row], seconds: f64, busy: Option<u64>) -> String {
+pub(super) fn table(rows: &[StepRow], seconds: f64, busy: Option<u64>) -> String {
     let mut text = String::new();
     for row in rows {
         let _ = writeln!(text, "{}", row.verdict());
@@ -83,25 +83,25 @@ mod tests {
 
     #[test]
     fn the_table_shows_every_step_with_its_reason() {
-        let row = |name, outcome, passed| Row {
+        let row = |name, outcome, passed| StepRow {
             name,
-            counts: Counts {
+            counts: TestRunCounts {
                 passed,
-                ..Counts::default()
+                ..TestRunCounts::default()
             },
             outcome,
             seconds: 1.25,
             busy: (passed == 0).then_some(7),
         };
         let rows = [
-            row("fmt", StepResult::Passed, 0),
-            row("deny", StepResult::Partly("but for one".to_owned()), 0),
+            row("fmt", TestStepResult::Passed, 0),
+            row("deny", TestStepResult::Partly("but for one".to_owned()), 0),
             row(
                 "test",
-                StepResult::Failed("2 tests\nand more".to_owned()),
+                TestStepResult::Failed("2 tests\nand more".to_owned()),
                 40,
             ),
-            row("fuzz", StepResult::Skipped("no targets".to_owned()), 0),
+            row("fuzz", TestStepResult::Skipped("no targets".to_owned()), 0),
         ];
         let expected = "fmt       ok           1.2 s    7%
 \
@@ -115,7 +115,7 @@ mod tests {
 ";
         assert_eq!(table(&rows, 3.0, Some(83)), expected);
         assert_eq!(
-            rows.iter().map(Row::failed).collect::<Vec<_>>(),
+            rows.iter().map(StepRow::failed).collect::<Vec<_>>(),
             [false, false, true, false]
         );
     }

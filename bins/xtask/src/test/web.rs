@@ -8,24 +8,24 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{install, shell};
 
 /// The committed folder that `npm run build` writes.
 const BUILT: &str = "web/ui/dist";
 
-fn folder(project: &Project) -> PathBuf {
+fn folder(project: &ProjectCheckout) -> PathBuf {
     project.root.join("web/ui")
 }
 
-fn npm(project: &Project, arguments: &[&str]) -> Result<()> {
+fn npm(project: &ProjectCheckout, arguments: &[&str]) -> Result<()> {
     let npm = install::program(&["npm"], "npm")?;
     let mut command = shell::command(&npm.to_string_lossy(), &folder(project));
     shell::run(command.args(arguments))
 }
 
 /// Installs what the lock file names, unless it is there.
-pub(super) fn install_packages(project: &Project) -> Result<()> {
+pub(super) fn install_packages(project: &ProjectCheckout) -> Result<()> {
     let lock = fs::metadata(folder(project).join("package-lock.json"))?;
     let installed = fs::metadata(folder(project).join("node_modules/.package-lock.json"));
     let is_current = installed
@@ -41,7 +41,7 @@ pub(super) fn install_packages(project: &Project) -> Result<()> {
 ///
 /// # Errors
 /// What failed, or that the committed files are others.
-pub(super) fn check(project: &Project) -> Result<()> {
+pub(super) fn check(project: &ProjectCheckout) -> Result<()> {
     install_packages(project)?;
     let built = project.root.join(BUILT);
     let before = BuiltFiles::read(&built)?;

@@ -1,7 +1,7 @@
 //! Subjects of commits that are not in the upstream branch yet; those there stay as they are.
 
 use super::finding::Finding;
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::shell;
 
 /// The longest subject, in characters.
@@ -11,7 +11,7 @@ const MAX_SUBJECT: usize = 72;
 const UPSTREAM: [&str; 3] = ["@{upstream}", "origin/HEAD", "main"];
 
 /// Checks the commits of the checkout; nothing where git knows of no other branch.
-pub(super) fn check(project: &Project) -> Vec<Finding> {
+pub(super) fn check(project: &ProjectCheckout) -> Vec<Finding> {
     UPSTREAM
         .iter()
         .find_map(|upstream| log_since(project, upstream))
@@ -20,7 +20,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 
 /// One line a commit since `upstream`: its short id and its subject. `None` where there is no such
 /// branch.
-fn log_since(project: &Project, upstream: &str) -> Option<String> {
+fn log_since(project: &ProjectCheckout, upstream: &str) -> Option<String> {
     let mut git = shell::command("git", &project.root);
     let range = format!("{upstream}..HEAD");
     git.args(["log", "--no-merges", "--format=%h %s", &range, "--"]);

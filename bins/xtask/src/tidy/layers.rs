@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::packages::{Kind, Package};
+use super::packages::{DependencyUse, Package};
 
 /// The layers, lowest first; a package may need its own layer and those below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Layer {
+pub(super) enum CrateLayer {
     /// `*-core`: data in, data out.
     Core,
     /// `*-engine`: blocking work without actors.
@@ -23,19 +23,19 @@ pub(super) enum Layer {
 }
 
 /// The layer a package's folder and name put it in.
-pub(super) fn layer(package: &Package) -> Option<Layer> {
+pub(super) fn layer(package: &Package) -> Option<CrateLayer> {
     let (group, _) = package
         .folder
         .split_once('/')
         .unwrap_or((&package.folder, ""));
     let suffix = package.name.rsplit('-').next().unwrap_or_default();
     match (group, suffix) {
-        ("actors", "core") => Some(Layer::Core),
-        ("actors", "engine") => Some(Layer::Engine),
-        ("actors", "actors" | "supervision" | "store" | "clients") => Some(Layer::Actors),
-        ("web", "web") => Some(Layer::Web),
-        ("bins", _) => Some(Layer::Bin),
-        ("integration-tests", _) => Some(Layer::Whole),
+        ("actors", "core") => Some(CrateLayer::Core),
+        ("actors", "engine") => Some(CrateLayer::Engine),
+        ("actors", "actors" | "supervision" | "store" | "clients") => Some(CrateLayer::Actors),
+        ("web", "web") => Some(CrateLayer::Web),
+        ("bins", _) => Some(CrateLayer::Bin),
+        ("integration-tests", _) => Some(CrateLayer::Whole),
         _ => None,
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
         let normal = package
             .dependencies
             .iter()
-            .filter(|(_, kind)| *kind == Kind::Normal);
+            .filter(|(_, kind)| *kind == DependencyUse::Normal);
         let inside = normal.filter_map(|(name, _)| by_name.get(name.as_str()));
         findings.extend(inside.filter_map(|other| check_pair(&place, package, own, other)));
     }
@@ -73,7 +73,7 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
 const NO_LAYER: &str =
     "the name tells no layer: in actors/ end it in -core, -engine or -actors, in web/ in -web";
 
-fn check_pair(place: &str, package: &Package, own: Layer, other: &Package) -> Option<Finding> {
+fn check_pair(place: &str, package: &Package, own: CrateLayer, other: &Package) -> Option<Finding> {
     let theirs = layer(other)?;
     // The forge of `platform demo` is that of the tests.
     let is_demo_forge = package.name == "platform" && other.name == "scripted-peers";
@@ -90,7 +90,7 @@ fn check_pair(place: &str, package: &Package, own: Layer, other: &Package) -> Op
         (None, Some(_)) => true,
         (_, None) => false,
     };
-    if crossing && own < Layer::Bin {
+    if crossing && own < CrateLayer::Bin {
         let text = format!(
             "{} must not need {}: products share only what belongs to none",
             package.name, other.name
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     /// What the rule says when `from` needs `to`.
-    fn refusal(from: &str, kind: Kind, to: &str) -> Option<String> {
+    fn refusal(from: &str, kind: DependencyUse, to: &str) -> Option<String> {
         let name = to.rsplit('/').next().expect("a folder has a last part");
         let packages = [
             Package::example(from, &[(name, kind)]),
@@ -131,11 +131,11 @@ mod tests {
             ("bins/search-server", "integration-tests/scripted-peers"),
         ] {
             assert!(
-                refusal(from, Kind::Normal, to).is_some(),
+                refusal(from, DependencyUse::Normal, to).is_some(),
                 "{from} → {to} must be refused"
             );
             assert_eq!(
-                refusal(from, Kind::Dev, to),
+                refusal(from, DependencyUse::Dev, to),
                 None,
                 "{from} → {to} for its tests"
             );
@@ -154,7 +154,11 @@ mod tests {
             ("integration-tests", "bins/platform"),
             ("bins/platform", "integration-tests/scripted-peers"),
         ] {
-            assert_eq!(refusal(from, Kind::Normal, to), None, "{from} → {to}");
+            assert_eq!(
+                refusal(from, DependencyUse::Normal, to),
+                None,
+                "{from} → {to}"
+            );
         }
     }
 
@@ -166,7 +170,7 @@ mod tests {
             ("actors/supervision", "actors/search-core"),
             ("web/edge-web", "actors/search-core"),
         ] {
-            let refusal = refusal(from, Kind::Normal, to).unwrap_or_default();
+            let refusal = refusal(from, DependencyUse::Normal, to).unwrap_or_default();
             assert!(
                 refusal.contains("products share"),
                 "{from} → {to}: {refusal}"

@@ -2,13 +2,13 @@
 
 use super::finding::Finding;
 use super::markdown;
-use super::tree::Tree;
+use super::tree::FileTree;
 
 /// The folders of sources: a path in code that begins with one is meant from the root.
 const SOURCES: [&str; 4] = ["actors/", "web/", "bins/", "integration-tests/"];
 
 /// Checks the relative links of one Markdown file, and the paths of sources that it names.
-pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(path: &str, text: &str, tree: &FileTree) -> Vec<Finding> {
     let (_, prose) = markdown::split(text);
     let mut findings = Vec::new();
     for (number, line) in prose {
@@ -26,7 +26,7 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
 }
 
 /// Why a link leads nowhere; `None` for one that is fine or leaves the checkout by `http`.
-fn broken(path: &str, target: &str, tree: &Tree) -> Option<String> {
+fn broken(path: &str, target: &str, tree: &FileTree) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_files_and_headings() {
-        let tree = Tree::from_files(&[
+        let tree = FileTree::from_files(&[
             ("README.md", "# Orrery\n"),
             ("docs/A.md", "# One\n## Two words\n"),
             ("docs/adr/0001.md", "# First\n"),

@@ -2,7 +2,7 @@
 
 /// One fenced block.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block<'a> {
+pub(super) struct FencedBlock<'a> {
     /// The word after the fence.
     pub(super) language: &'a str,
     /// Its lines with their numbers in the file, from 1.
@@ -10,9 +10,9 @@ pub(super) struct Block<'a> {
 }
 
 /// The fenced blocks, and the lines outside of them with their numbers.
-pub(super) fn split(text: &str) -> (Vec<Block<'_>>, Vec<(usize, &str)>) {
+pub(super) fn split(text: &str) -> (Vec<FencedBlock<'_>>, Vec<(usize, &str)>) {
     let (mut blocks, mut prose) = (Vec::new(), Vec::new());
-    let mut open: Option<(Block<'_>, &str)> = None;
+    let mut open: Option<(FencedBlock<'_>, &str)> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim_start();
         match open.take() {
@@ -27,7 +27,7 @@ pub(super) fn split(text: &str) -> (Vec<Block<'_>>, Vec<(usize, &str)>) {
                         .split(|c: char| !c.is_alphanumeric())
                         .next();
                     open = Some((
-                        Block {
+                        FencedBlock {
                             language: language.unwrap_or_default(),
                             lines: Vec::new(),
                         },
@@ -87,11 +87,11 @@ mod tests {
         assert_eq!(
             blocks,
             [
-                Block {
+                FencedBlock {
                     language: "sh",
                     lines: vec![(3, "b")]
                 },
-                Block {
+                FencedBlock {
                     language: "",
                     lines: vec![(7, "```")]
                 }

@@ -43,13 +43,13 @@ use self::commands::CommandNames;
 use self::finding::{Finding, Weight};
 use self::packages::Package;
 use self::syntax::Syntax;
-use self::tree::Tree;
-use crate::project::Project;
+use self::tree::FileTree;
+use crate::project::ProjectCheckout;
 use crate::terminal;
 
 /// What to check.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct TidyOptions {
     /// Print errors only, no warnings
     #[arg(long)]
     quiet: bool,
@@ -62,9 +62,9 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// When the checkout cannot be read; broken rules are a failing exit code.
-pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(project: &ProjectCheckout, options: &TidyOptions) -> Result<ExitCode> {
     if let Some(name) = &options.graph {
-        let tree = Tree::read(&project.root)?;
+        let tree = FileTree::read(&project.root)?;
         let lines = modules::show(name, &packages::read(project)?, &Syntax::read(&tree))?;
         lines.iter().for_each(|line| terminal::line(line));
         return Ok(ExitCode::SUCCESS);
@@ -100,8 +100,8 @@ pub(crate) fn report(findings: &[Finding], warnings: bool) -> usize {
 ///
 /// # Errors
 /// When a file, git or cargo's metadata cannot be read.
-pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
-    let tree = Tree::read(&project.root)?;
+pub(crate) fn check(project: &ProjectCheckout) -> Result<Vec<Finding>> {
+    let tree = FileTree::read(&project.root)?;
     let packages = packages::read(project)?;
     let mut findings = layout::check(tree.paths());
     findings.extend(layers::check(&packages));
@@ -131,7 +131,7 @@ pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
+fn check_manifests(tree: &FileTree, packages: &[Package]) -> Result<Vec<Finding>> {
     let root = manifests::parse("Cargo.toml", tree.text("Cargo.toml").unwrap_or_default())?;
     let mut findings = manifests::check_root(&root);
     let mut used = std::collections::BTreeSet::new();
@@ -147,7 +147,7 @@ fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+fn check_sources(tree: &FileTree, packages: &[Package]) -> Vec<Finding> {
     // A core crate, or what another keeps apart in the same way.
     let core = |path: &str| {
         let of = |package: &&Package| path.starts_with(&format!("{}/src/", package.folder));
@@ -168,7 +168,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+fn check_documents(tree: &FileTree, packages: &[Package]) -> Vec<Finding> {
     let known = CommandNames::new(
         packages,
         tree.text("bins/xtask/src/main.rs").unwrap_or_default(),
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_checkout_is_tidy() {
-        let project = Project::find().expect("tests run inside the checkout");
+        let project = ProjectCheckout::find().expect("tests run inside the checkout");
         let findings = check(&project).expect("the checkout can be read");
         let errors = findings
             .iter()

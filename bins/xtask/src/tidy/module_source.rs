@@ -28,11 +28,11 @@ pub(super) struct Import {
 
 /// What one module says.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Source {
+pub(super) struct ModuleSource {
     /// Modules in files of their own: `mod name;`.
     pub(super) files: Vec<String>,
     /// Modules in braces.
-    pub(super) inline: Vec<(String, Source)>,
+    pub(super) inline: Vec<(String, ModuleSource)>,
     /// Names of all other items.
     pub(super) items: BTreeSet<String>,
     /// What is imported, by items and inside functions.
@@ -41,7 +41,7 @@ pub(super) struct Source {
     pub(super) paths: Vec<Path>,
 }
 
-impl Source {
+impl ModuleSource {
     /// Reads the items of one module; tests are left out.
     pub(super) fn read(items: &[Item]) -> Self {
         let mut source = Self::default();
@@ -130,7 +130,7 @@ impl Source {
     }
 }
 
-impl<'ast> Visit<'ast> for Source {
+impl<'ast> Visit<'ast> for ModuleSource {
     fn visit_item(&mut self, item: &'ast Item) {
         let (attributes, name) = described(item);
         if attributes.iter().any(is_for_tests) {

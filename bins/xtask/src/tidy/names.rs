@@ -16,7 +16,7 @@ const RETIRED: &str = "Retired words";
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NamedItemKind {
     /// A struct, enum, union, trait or type alias.
     Type,
     /// A constant or static.
@@ -29,11 +29,11 @@ pub(super) enum Kind {
 
 /// A name that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Definition {
+pub(super) struct NameDefinition {
     /// The name.
     pub(super) name: String,
     /// What it stands for.
-    pub(super) kind: Kind,
+    pub(super) kind: NamedItemKind,
     /// The line.
     pub(super) line: usize,
     /// A type that other crates can see, if its module is public.
@@ -42,18 +42,18 @@ pub(super) struct Definition {
 
 /// The names that a file defines; names of tests are sentences and left out, and so are those that
 /// a trait of somebody else prescribes.
-pub(super) fn defined(file: &syn::File) -> Vec<Definition> {
+pub(super) fn defined(file: &syn::File) -> Vec<NameDefinition> {
     let mut names = Names::default();
     names.visit_file(file);
     names.0
 }
 
 #[derive(Default)]
-struct Names(Vec<Definition>);
+struct Names(Vec<NameDefinition>);
 
 impl Names {
-    fn add(&mut self, name: &syn::Ident, kind: Kind) {
-        self.0.push(Definition {
+    fn add(&mut self, name: &syn::Ident, kind: NamedItemKind) {
+        self.0.push(NameDefinition {
             line: name.span().start().line,
             name: name.to_string(),
             kind,
@@ -62,7 +62,7 @@ impl Names {
     }
 
     fn add_type(&mut self, name: &syn::Ident, visibility: &syn::Visibility) {
-        self.add(name, Kind::Type);
+        self.add(name, NamedItemKind::Type);
         if let Some(added) = self.0.last_mut() {
             added.is_public_type = matches!(visibility, syn::Visibility::Public(_));
         }
@@ -77,7 +77,7 @@ impl Names {
                 .is_some_and(|last| last.ident == "test")
         };
         if !attributes.iter().any(is_test) {
-            self.add(name, Kind::Function);
+            self.add(name, NamedItemKind::Function);
         }
     }
 }
@@ -91,13 +91,13 @@ impl<'ast> Visit<'ast> for Names {
             Item::Union(item) => self.add_type(&item.ident, &item.vis),
             Item::Trait(item) => self.add_type(&item.ident, &item.vis),
             Item::Type(item) => self.add_type(&item.ident, &item.vis),
-            Item::Const(item) => self.add(&item.ident, Kind::Constant),
-            Item::Static(item) => self.add(&item.ident, Kind::Constant),
+            Item::Const(item) => self.add(&item.ident, NamedItemKind::Constant),
+            Item::Static(item) => self.add(&item.ident, NamedItemKind::Constant),
             Item::Fn(item) => self.function(&item.attrs, &item.sig.ident),
-            Item::Mod(item) => self.add(&item.ident, Kind::Other),
+            Item::Mod(item) => self.add(&item.ident, NamedItemKind::Other),
             Item::Macro(item) => {
                 if let Some(name) = &item.ident {
-                    self.add(name, Kind::Other);
+                    self.add(name, NamedItemKind::Other);
                 }
             }
             // Nothing of ours is named by these.
@@ -112,7 +112,7 @@ impl<'ast> Visit<'ast> for Names {
             for inner in &item.items {
                 match inner {
                     syn::ImplItem::Fn(inner) => self.function(&inner.attrs, &inner.sig.ident),
-                    syn::ImplItem::Const(inner) => self.add(&inner.ident, Kind::Constant),
+                    syn::ImplItem::Const(inner) => self.add(&inner.ident, NamedItemKind::Constant),
                     _ => {}
                 }
             }
@@ -126,13 +126,13 @@ impl<'ast> Visit<'ast> for Names {
     }
 
     fn visit_variant(&mut self, variant: &'ast syn::Variant) {
-        self.add(&variant.ident, Kind::Other);
+        self.add(&variant.ident, NamedItemKind::Other);
         visit::visit_variant(self, variant);
     }
 
     fn visit_field(&mut self, field: &'ast syn::Field) {
         if let Some(name) = &field.ident {
-            self.add(name, Kind::Other);
+            self.add(name, NamedItemKind::Other);
         }
         visit::visit_field(self, field);
     }
@@ -155,7 +155,7 @@ enum Scope {
 
 /// One row of the list.
 #[derive(Debug)]
-struct Retired<'a> {
+struct RetiredWord<'a> {
     /// As the page writes it.
     text: &'a str,
     /// Its words in lower case; most have one.
@@ -166,7 +166,7 @@ struct Retired<'a> {
 
 /// Checks all names against the page's list, and the types in the page's tables against the code.
 pub(super) fn check<'a>(
-    files: impl Iterator<Item = (&'a str, &'a [Definition])>,
+    files: impl Iterator<Item = (&'a str, &'a [NameDefinition])>,
     page: &str,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -178,11 +178,11 @@ pub(super) fn check<'a>(
     let mut types: BTreeSet<&str> = BTreeSet::new();
     for (path, definitions) in files {
         for definition in definitions {
-            if definition.kind == Kind::Type {
+            if definition.kind == NamedItemKind::Type {
                 types.insert(&definition.name);
             }
             let words = words(&definition.name);
-            let is_in = |word: &&Retired<'_>| {
+            let is_in = |word: &&RetiredWord<'_>| {
                 (word.scope != Scope::Function || !is_test_file(path))
                     && word.is_in(definition, &words)
             };
@@ -214,15 +214,19 @@ pub(super) fn check<'a>(
     findings
 }
 
-impl Retired<'_> {
-    fn is_in(&self, definition: &Definition, words: &[String]) -> bool {
+impl RetiredWord<'_> {
+    fn is_in(&self, definition: &NameDefinition, words: &[String]) -> bool {
         match self.scope {
-            Scope::Type => definition.kind == Kind::Type && self.is_all_of(&definition.name),
-            Scope::Function => definition.kind == Kind::Function && definition.name == self.text,
-            Scope::WholeConstant => {
-                definition.kind == Kind::Constant && self.is_all_of(&definition.name)
+            Scope::Type => {
+                definition.kind == NamedItemKind::Type && self.is_all_of(&definition.name)
             }
-            Scope::Constant => definition.kind == Kind::Constant && self.is_among(words),
+            Scope::Function => {
+                definition.kind == NamedItemKind::Function && definition.name == self.text
+            }
+            Scope::WholeConstant => {
+                definition.kind == NamedItemKind::Constant && self.is_all_of(&definition.name)
+            }
+            Scope::Constant => definition.kind == NamedItemKind::Constant && self.is_among(words),
             Scope::Word => self.is_among(words),
         }
     }
@@ -264,7 +268,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The rows below the heading of retired words.
-fn retired(page: &str) -> Result<Vec<Retired<'_>>, Finding> {
+fn retired(page: &str) -> Result<Vec<RetiredWord<'_>>, Finding> {
     let mut retired = Vec::new();
     for (number, cells) in rows(page, |heading| heading == RETIRED) {
         let broken = |text: &str| Err(Finding::error(format!("{PAGE}:{number}"), text));
@@ -285,7 +289,7 @@ fn retired(page: &str) -> Result<Vec<Retired<'_>>, Finding> {
         };
         for text in words_cell.split('`').skip(1).step_by(2) {
             let words = words(text);
-            retired.push(Retired {
+            retired.push(RetiredWord {
                 text,
                 words,
                 scope,

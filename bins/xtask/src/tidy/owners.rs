@@ -1,8 +1,8 @@
 //! One owner per outside world: which package may use which library.
 
 use super::finding::Finding;
-use super::layers::{Layer, layer};
-use super::packages::{Kind, Package};
+use super::layers::{CrateLayer, layer};
+use super::packages::{DependencyUse, Package};
 
 /// A library that only some packages may use.
 struct OwnedLibrary {
@@ -10,7 +10,7 @@ struct OwnedLibrary {
     /// Packages by name.
     packages: &'static [&'static str],
     /// Whole layers.
-    layers: &'static [Layer],
+    layers: &'static [CrateLayer],
     reason: &'static str,
 }
 
@@ -61,25 +61,25 @@ const OWNED: [OwnedLibrary; 11] = [
     OwnedLibrary {
         library: "clap",
         packages: &[],
-        layers: &[Layer::Bin],
+        layers: &[CrateLayer::Bin],
         reason: "arguments belong to programs",
     },
     OwnedLibrary {
         library: "anyhow",
         packages: &[],
-        layers: &[Layer::Bin],
+        layers: &[CrateLayer::Bin],
         reason: "a library's errors are typed",
     },
     OwnedLibrary {
         library: "actix-web",
         packages: &[],
-        layers: &[Layer::Web, Layer::Bin],
+        layers: &[CrateLayer::Web, CrateLayer::Bin],
         reason: "HTTP is a bridge at the edge",
     },
     OwnedLibrary {
         library: "tracing-subscriber",
         packages: &["edge-web"],
-        layers: &[Layer::Bin],
+        layers: &[CrateLayer::Bin],
         reason: "the program decides where its log goes",
     },
 ];
@@ -137,21 +137,21 @@ pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-fn refusal(package: &Package, library: &str, kind: Kind) -> Option<String> {
+fn refusal(package: &Package, library: &str, kind: DependencyUse) -> Option<String> {
     let name = &package.name;
     if let Some((_, reason)) = NOWHERE.iter().find(|(nowhere, _)| *nowhere == library) {
         return Some(format!("{name} must not need {library}: {reason}"));
     }
     let own = layer(package)?;
-    if kind == Kind::Dev || own == Layer::Whole {
+    if kind == DependencyUse::Dev || own == CrateLayer::Whole {
         return None;
     }
-    if own == Layer::Core && NOT_IN_CORE.contains(&library) {
+    if own == CrateLayer::Core && NOT_IN_CORE.contains(&library) {
         return Some(format!(
             "{name} must not need {library}: core crates are pure"
         ));
     }
-    if own == Layer::Engine && NOT_IN_ENGINE.contains(&library) {
+    if own == CrateLayer::Engine && NOT_IN_ENGINE.contains(&library) {
         return Some(format!(
             "{name} must not need {library}: engines block and know no actors"
         ));
@@ -165,7 +165,7 @@ fn refusal(package: &Package, library: &str, kind: Kind) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn refused(folder: &str, library: &str, kind: Kind) -> bool {
+    fn refused(folder: &str, library: &str, kind: DependencyUse) -> bool {
         !check(&[Package::example(folder, &[(library, kind)])]).is_empty()
     }
 
@@ -173,12 +173,12 @@ mod tests {
     fn every_owned_library_is_refused_elsewhere_and_allowed_to_its_owner() {
         for owned in &OWNED {
             assert!(
-                refused("actors/other-actors", owned.library, Kind::Normal),
+                refused("actors/other-actors", owned.library, DependencyUse::Normal),
                 "{}",
                 owned.library
             );
             assert!(
-                !refused("actors/other-actors", owned.library, Kind::Dev),
+                !refused("actors/other-actors", owned.library, DependencyUse::Dev),
                 "{}",
                 owned.library
             );
@@ -191,7 +191,7 @@ mod tests {
                     format!("bins/{owner}")
                 };
                 assert!(
-                    !refused(&folder, owned.library, Kind::Normal),
+                    !refused(&folder, owned.library, DependencyUse::Normal),
                     "{owner} owns {}",
                     owned.library
                 );
@@ -203,28 +203,39 @@ mod tests {
     fn lower_layers_know_neither_runtimes_nor_actors() {
         for library in NOT_IN_CORE {
             assert!(
-                refused("actors/search-core", library, Kind::Normal),
+                refused("actors/search-core", library, DependencyUse::Normal),
                 "{library} in core"
             );
         }
         for library in NOT_IN_ENGINE {
             assert!(
-                refused("actors/search-engine", library, Kind::Normal),
+                refused("actors/search-engine", library, DependencyUse::Normal),
                 "{library} in engine"
             );
         }
-        assert!(!refused("actors/search-engine", "notify", Kind::Normal));
-        assert!(!refused("web/search-web", "actix-web", Kind::Normal));
+        assert!(!refused(
+            "actors/search-engine",
+            "notify",
+            DependencyUse::Normal
+        ));
+        assert!(!refused(
+            "web/search-web",
+            "actix-web",
+            DependencyUse::Normal
+        ));
     }
 
     #[test]
     fn banned_libraries_are_banned_in_tests_too() {
         for (library, _) in NOWHERE {
             assert!(
-                refused("integration-tests", library, Kind::Dev),
+                refused("integration-tests", library, DependencyUse::Dev),
                 "{library}"
             );
-            assert!(refused("bins/platform", library, Kind::Normal), "{library}");
+            assert!(
+                refused("bins/platform", library, DependencyUse::Normal),
+                "{library}"
+            );
         }
     }
 }

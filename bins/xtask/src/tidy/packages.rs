@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use cargo_metadata::DependencyKind;
 
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 
 /// Why a package needs another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DependencyUse {
     /// To run or to build.
     Normal,
     /// For its tests, examples and benchmarks.
@@ -22,7 +22,7 @@ pub(super) struct Package {
     /// Its folder from the root, as `actors/store`.
     pub(super) folder: String,
     /// What it needs, by the other package's real name.
-    pub(super) dependencies: Vec<(String, Kind)>,
+    pub(super) dependencies: Vec<(String, DependencyUse)>,
     /// The names of its binaries.
     pub(super) bins: Vec<String>,
     /// The names of its benchmarks.
@@ -35,7 +35,7 @@ pub(super) struct Package {
 ///
 /// # Errors
 /// When a manifest is broken.
-pub(super) fn read(project: &Project) -> Result<Vec<Package>> {
+pub(super) fn read(project: &ProjectCheckout) -> Result<Vec<Package>> {
     let metadata = project.metadata()?;
     metadata
         .packages
@@ -44,7 +44,7 @@ pub(super) fn read(project: &Project) -> Result<Vec<Package>> {
         .collect()
 }
 
-fn load_package(project: &Project, package: &cargo_metadata::Package) -> Result<Package> {
+fn load_package(project: &ProjectCheckout, package: &cargo_metadata::Package) -> Result<Package> {
     let folder = package
         .manifest_path
         .parent()
@@ -55,7 +55,11 @@ fn load_package(project: &Project, package: &cargo_metadata::Package) -> Result<
         let dev = dependency.kind == DependencyKind::Development;
         (
             dependency.name.clone(),
-            if dev { Kind::Dev } else { Kind::Normal },
+            if dev {
+                DependencyUse::Dev
+            } else {
+                DependencyUse::Normal
+            },
         )
     });
     let targets = |wanted: fn(&cargo_metadata::Target) -> bool| {
@@ -86,7 +90,7 @@ fn load_package(project: &Project, package: &cargo_metadata::Package) -> Result<
 #[cfg(test)]
 impl Package {
     /// A package in `folder` (its last part is the name) that needs `dependencies`.
-    pub(super) fn example(folder: &str, dependencies: &[(&str, Kind)]) -> Self {
+    pub(super) fn example(folder: &str, dependencies: &[(&str, DependencyUse)]) -> Self {
         let name = folder.rsplit('/').next().unwrap_or(folder);
         Self {
             name: name.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::Finding;
 use super::layers::product;
-use super::names::{Definition, PAGE, terms};
+use super::names::{NameDefinition, PAGE, terms};
 use super::rust_text::is_test_file;
 
 /// Terms that have two types still; none comes in, and one that has one type goes.
@@ -13,7 +13,7 @@ const KNOWN: [&str; 4] = ["Source", "Template", "Verdict", "Vm"];
 /// Checks the public types of production against the page's terms. What belongs to no product is a
 /// part of each.
 pub(super) fn check<'a>(
-    files: impl Iterator<Item = (&'a str, &'a [Definition])>,
+    files: impl Iterator<Item = (&'a str, &'a [NameDefinition])>,
     page: &str,
     known: &[&str],
 ) -> Vec<Finding> {
@@ -56,7 +56,7 @@ pub(super) fn check<'a>(
 
 /// The rule over the checkout.
 pub(super) fn check_all<'a>(
-    files: impl Iterator<Item = (&'a str, &'a [Definition])>,
+    files: impl Iterator<Item = (&'a str, &'a [NameDefinition])>,
     page: &str,
 ) -> Vec<Finding> {
     check(files, page, &KNOWN)
@@ -80,7 +80,7 @@ mod tests {
         "# Terms\n\n## All\n\n| Term | Means | Type |\n|---|---|---|\n| role | x | `Role` |\n";
 
     fn found(files: &[(&str, &str)], known: &[&str]) -> Vec<String> {
-        let files: Vec<(&str, Vec<Definition>)> = files
+        let files: Vec<(&str, Vec<NameDefinition>)> = files
             .iter()
             .map(|(path, text)| (*path, defined(&syn::parse_file(text).expect("it is Rust"))))
             .collect();

@@ -9,12 +9,12 @@ use crate::shell;
 
 /// The checkout's files by their path from the root, with `/` between the parts.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct FileTree {
     paths: BTreeSet<String>,
     texts: BTreeMap<String, String>,
 }
 
-impl Tree {
+impl FileTree {
     /// Reads every file that git tracks or would track; binary files are only listed.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn folders_hold_files_and_nothing_else_does() {
-        let tree = Tree::from_files(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
+        let tree = FileTree::from_files(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
         for (path, expected) in [
             ("docs", true),
             ("docs/adr/", true),

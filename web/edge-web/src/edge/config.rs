@@ -74,7 +74,7 @@ impl EdgeConfig {
 }
 
 /// How a request goes on.
-pub(super) enum Admission {
+pub(super) enum RequestAdmission {
     /// To its handler.
     Pass(AdmittedRequest),
     /// A preflight of a granted origin: answered here.
@@ -93,7 +93,7 @@ pub(super) struct AdmittedRequest {
 
 impl EdgeConfig {
     /// Host, origin, token: in this order, as each tells a stranger less than the next.
-    pub(super) fn admit(&self, head: &RequestHead) -> Result<Admission, Problem> {
+    pub(super) fn admit(&self, head: &RequestHead) -> Result<RequestAdmission, Problem> {
         if !self.is_passed_on(head)? {
             match self.hosts.check(head) {
                 Ok(()) => {}
@@ -118,7 +118,7 @@ impl EdgeConfig {
                 .headers()
                 .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
         {
-            return Ok(Admission::Preflight(origin.clone()));
+            return Ok(RequestAdmission::Preflight(origin.clone()));
         }
         let mut credential = None;
         if let Some(token) = self.token_of(head.uri.path()) {
@@ -134,7 +134,7 @@ impl EdgeConfig {
                 let is_form = own.is_some() && SignIn::is_at(head.uri.path());
                 if credential.is_none() && !is_form {
                     if let Some(form) = sign_in.and_then(|it| it.instead(head)) {
-                        return Ok(Admission::SignIn(form));
+                        return Ok(RequestAdmission::SignIn(form));
                     }
                     return Err(Problem::unauthorized(
                         "this server wants Authorization: Bearer <token>",
@@ -142,7 +142,10 @@ impl EdgeConfig {
                 }
             }
         }
-        Ok(Admission::Pass(AdmittedRequest { grant, credential }))
+        Ok(RequestAdmission::Pass(AdmittedRequest {
+            grant,
+            credential,
+        }))
     }
 
     /// Whether another process of the same kind has passed the request on, and may.

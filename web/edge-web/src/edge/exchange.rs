@@ -16,13 +16,13 @@ use tracing::Span;
 
 use super::EdgeConfig;
 use super::stream::HeldBody;
-use crate::escape::{Escaped, Target};
+use crate::escape::{EscapedText, LoggedTarget};
 use crate::guard::credential::Credential;
 use crate::headers::secure;
 use crate::metrics::RouteMetrics;
 use crate::problem::{PROBLEM_JSON, Problem, problem_of};
 use crate::request_id::{RequestId, X_REQUEST_ID};
-use crate::strict::{Connection, ResponseGuard};
+use crate::strict::{HttpConnection, ResponseGuard};
 
 /// What the edge knows of one request until it is answered.
 pub(super) struct Exchange {
@@ -80,7 +80,7 @@ impl Exchange {
         self.config.metrics.panics().inc();
         tracing::error!(
             event = "http.panic",
-            panic = %Escaped(text.unwrap_or("(no text)")),
+            panic = %EscapedText(text.unwrap_or("(no text)")),
             "a handler panicked"
         );
         Problem::internal().closing().into()
@@ -173,7 +173,7 @@ impl Exchange {
                 event = "http.request",
                 request_id = %self.id,
                 method = %request.method(),
-                path = %Target { path: request.path(), query: request.uri().query() },
+                path = %LoggedTarget { path: request.path(), query: request.uri().query() },
                 status = status.as_u16(),
                 ms = self.milliseconds(),
             );
@@ -185,7 +185,7 @@ impl Exchange {
             event = "http.request",
             request_id = %self.id,
             method = request.map(|request| tracing::field::display(request.method())),
-            path = request.map(|request| tracing::field::display(Target { path: request.path(), query: request.uri().query() })),
+            path = request.map(|request| tracing::field::display(LoggedTarget { path: request.path(), query: request.uri().query() })),
             status = status.as_u16(),
             ms = self.milliseconds(),
         );
@@ -203,7 +203,7 @@ fn end_unread(answer: &mut ServiceResponse) {
         return;
     }
     if let Some(connection) = request
-        .conn_data::<Connection>()
+        .conn_data::<HttpConnection>()
         .filter(|it| it.is_inside_body())
     {
         connection.end();

@@ -22,10 +22,10 @@ use actix_web::{Error, HttpMessage as _};
 use pin_project_lite::pin_project;
 
 use crate::problem::Problem;
-use crate::strict::Connection;
+use crate::strict::HttpConnection;
 
-use config::{Admission, preflight};
 pub use config::{EdgeConfig, GuardedPath, REPLICA_KEY};
+use config::{RequestAdmission, preflight};
 use exchange::Exchange;
 
 /// The middleware: `App::new().wrap(edge.clone())`, outermost. Clones share the configuration.
@@ -76,18 +76,18 @@ where
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let mut exchange = Exchange::start(&self.config, request.head());
-        let connection = request.conn_data::<Connection>().cloned();
+        let connection = request.conn_data::<HttpConnection>().cloned();
         let admission =
-            if connection.as_ref().is_some_and(Connection::is_aside) && !is_health(&request) {
+            if connection.as_ref().is_some_and(HttpConnection::is_aside) && !is_health(&request) {
                 Err(full_house())
             } else {
                 self.config.admit(request.head())
             };
-        let known =
-            matches!(admission, Ok(Admission::Pass(_))) && self.config.wants_token(request.path());
+        let known = matches!(admission, Ok(RequestAdmission::Pass(_)))
+            && self.config.wants_token(request.path());
         exchange.answering = connection.map(|connection| connection.start_request(known));
         let state = match admission {
-            Ok(Admission::Pass(pass)) => {
+            Ok(RequestAdmission::Pass(pass)) => {
                 exchange.grant = pass.grant;
                 exchange.credential = pass.credential;
                 request.extensions_mut().insert(exchange.id.clone());
@@ -99,13 +99,13 @@ where
                     },
                 }
             }
-            Ok(Admission::Preflight(grant)) => {
+            Ok(RequestAdmission::Preflight(grant)) => {
                 exchange.grant = Some(grant);
                 State::Done {
                     outcome: Some(Ok(request.into_response(preflight()))),
                 }
             }
-            Ok(Admission::SignIn(form)) => State::Done {
+            Ok(RequestAdmission::SignIn(form)) => State::Done {
                 outcome: Some(Ok(request.into_response(form))),
             },
             Err(problem) => {

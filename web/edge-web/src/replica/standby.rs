@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::admin::actor_tree;
 use crate::guard::ApiToken;
-use crate::health::Health;
+use crate::health::HealthChecks;
 use crate::problem::Problem;
 
 /// What programs call the secrets of webhooks among the settings that they compare.
@@ -26,7 +26,7 @@ pub struct StandbyParts {
     /// The one that watches the leader.
     pub watch: ChildRef<cluster_actors::replica::LeaderWatch>,
     /// Whether it takes deliveries.
-    pub health: Health,
+    pub health: HealthChecks,
 }
 
 impl StandbyParts {
@@ -42,7 +42,7 @@ impl StandbyParts {
         let reference = watch.reference();
         let standby = SupervisorSpec::new("standby").child(watch);
         let seen = control.clone();
-        let health = Health::new().check("database", move || match seen.sight() {
+        let health = HealthChecks::new().check("database", move || match seen.sight() {
             sight if sight.leader.is_some() => Ok(()),
             sight => Err(sight
                 .trouble

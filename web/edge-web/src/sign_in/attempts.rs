@@ -15,7 +15,7 @@ const MAX_WRONG: usize = 60;
 
 /// What becomes of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AttemptDecision {
     /// The token is right.
     Right,
     /// The token is wrong.
@@ -42,7 +42,11 @@ impl Default for Attempts {
 
 impl Attempts {
     /// One attempt of a peer; `is_right` is asked only while there were not too many.
-    pub(super) fn attempt(&self, peer: Option<IpAddr>, is_right: impl FnOnce() -> bool) -> Verdict {
+    pub(super) fn attempt(
+        &self,
+        peer: Option<IpAddr>,
+        is_right: impl FnOnce() -> bool,
+    ) -> AttemptDecision {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         // Held while the token is compared: attempts at the same time would count as one otherwise.
         let mut wrong = self.wrong.lock();
@@ -55,17 +59,22 @@ impl Attempts {
 struct WrongTokens(VecDeque<(Duration, IpAddr)>);
 
 impl WrongTokens {
-    fn attempt(&mut self, peer: IpAddr, now: Duration, is_right: impl FnOnce() -> bool) -> Verdict {
+    fn attempt(
+        &mut self,
+        peer: IpAddr,
+        now: Duration,
+        is_right: impl FnOnce() -> bool,
+    ) -> AttemptDecision {
         let peer = household(peer);
         self.0.retain(|(time, _)| now < *time + WINDOW);
         if let Some(until) = self.closed_until(peer) {
-            return Verdict::Later(until.saturating_sub(now));
+            return AttemptDecision::Later(until.saturating_sub(now));
         }
         if is_right() {
-            return Verdict::Right;
+            return AttemptDecision::Right;
         }
         self.0.push_back((now, peer));
-        Verdict::Wrong
+        AttemptDecision::Wrong
     }
 
     /// When an address that gave too many may try again.
@@ -99,7 +108,7 @@ mod tests {
     }
 
     /// `wrong` at second `at`, of this address.
-    fn guess(wrong: &mut WrongTokens, from: &str, at: u64) -> Verdict {
+    fn guess(wrong: &mut WrongTokens, from: &str, at: u64) -> AttemptDecision {
         wrong.attempt(address(from), Duration::from_secs(at), || false)
     }
 
@@ -107,9 +116,12 @@ mod tests {
     fn an_address_has_ten_wrong_tokens_a_minute_and_a_right_one_helps_it_not() {
         let mut wrong = WrongTokens::default();
         for second in 0..10 {
-            assert_eq!(guess(&mut wrong, "192.0.2.1", second), Verdict::Wrong);
+            assert_eq!(
+                guess(&mut wrong, "192.0.2.1", second),
+                AttemptDecision::Wrong
+            );
         }
-        let later = |seconds| Verdict::Later(Duration::from_secs(seconds));
+        let later = |seconds| AttemptDecision::Later(Duration::from_secs(seconds));
         assert_eq!(guess(&mut wrong, "192.0.2.1", 10), later(50));
         let compared = || panic!("nothing is compared");
         let now = Duration::from_secs(59);
@@ -117,30 +129,33 @@ mod tests {
         let mapped = address("::ffff:192.0.2.1");
         assert_eq!(wrong.attempt(mapped, now, compared), later(1));
         let other = wrong.attempt(address("192.0.2.2"), now, || true);
-        assert_eq!(other, Verdict::Right, "others sign in");
+        assert_eq!(other, AttemptDecision::Right, "others sign in");
         // The first is a minute old: one more, and it is full again until the second is.
-        assert_eq!(guess(&mut wrong, "192.0.2.1", 60), Verdict::Wrong);
+        assert_eq!(guess(&mut wrong, "192.0.2.1", 60), AttemptDecision::Wrong);
         assert_eq!(guess(&mut wrong, "192.0.2.1", 60), later(1));
         let now = Duration::from_secs(61);
         let right = wrong.attempt(address("192.0.2.1"), now, || true);
-        assert_eq!(right, Verdict::Right);
+        assert_eq!(right, AttemptDecision::Right);
     }
 
     #[test]
     fn all_together_have_sixty_and_no_more_is_remembered() {
         let mut wrong = WrongTokens::default();
-        let verdicts: Vec<Verdict> = (0..200)
+        let verdicts: Vec<AttemptDecision> = (0..200)
             .map(|host| guess(&mut wrong, &format!("198.51.100.{host}"), 5))
             .collect();
-        let taken = verdicts.iter().filter(|it| **it == Verdict::Wrong).count();
+        let taken = verdicts
+            .iter()
+            .filter(|it| **it == AttemptDecision::Wrong)
+            .count();
         assert_eq!((taken, wrong.0.len()), (MAX_WRONG, MAX_WRONG));
         let now = Duration::from_secs(64);
         let right = wrong.attempt(address("203.0.113.1"), now, || true);
-        assert_eq!(right, Verdict::Later(Duration::from_secs(1)));
+        assert_eq!(right, AttemptDecision::Later(Duration::from_secs(1)));
         let now = Duration::from_secs(65);
         assert_eq!(
             wrong.attempt(address("203.0.113.1"), now, || true),
-            Verdict::Right
+            AttemptDecision::Right
         );
         assert!(wrong.0.is_empty(), "old ones are forgotten");
     }
@@ -151,13 +166,16 @@ mod tests {
         for host in 0..10 {
             assert_eq!(
                 guess(&mut wrong, &format!("2001:db8::{host}"), 0),
-                Verdict::Wrong
+                AttemptDecision::Wrong
             );
         }
         assert!(matches!(
             guess(&mut wrong, "2001:db8::ffff", 0),
-            Verdict::Later(_)
+            AttemptDecision::Later(_)
         ));
-        assert_eq!(guess(&mut wrong, "2001:db8:0:1::1", 0), Verdict::Wrong);
+        assert_eq!(
+            guess(&mut wrong, "2001:db8:0:1::1", 0),
+            AttemptDecision::Wrong
+        );
     }
 }

@@ -13,11 +13,11 @@ use crate::connections::ConnectionPermit;
 /// does not close the connection meanwhile, whatever the answer says. So the edge asks the
 /// connection itself to end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Connection(Rc<Signal>);
+pub(crate) struct HttpConnection(Rc<Signal>);
 
 /// Held while a request is answered, to the last byte of its answer.
 #[derive(Debug)]
-pub(crate) struct ResponseGuard(Connection);
+pub(crate) struct ResponseGuard(HttpConnection);
 
 impl Drop for ResponseGuard {
     fn drop(&mut self) {
@@ -38,7 +38,7 @@ struct Signal {
     reader: RefCell<Option<Waker>>,
 }
 
-impl Connection {
+impl HttpConnection {
     /// One that has this place.
     pub(crate) fn with_permit(place: Arc<ConnectionPermit>) -> Self {
         Self(Rc::new(Signal {

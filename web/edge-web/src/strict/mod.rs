@@ -12,7 +12,7 @@ mod connection;
 mod scanner;
 mod stream;
 
-pub(crate) use connection::{Connection, ResponseGuard};
+pub(crate) use connection::{HttpConnection, ResponseGuard};
 pub(crate) use scanner::Scanner;
 pub use stream::EdgeStream;
 pub(crate) use stream::{StrictStream, StrictTimeouts};

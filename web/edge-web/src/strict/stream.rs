@@ -14,7 +14,7 @@ use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use super::{Connection, Scanner};
+use super::{HttpConnection, Scanner};
 use crate::connections::ConnectionGuard;
 
 /// How much is handed over before the parser gets its turn, in bytes. The parser alone would read
@@ -43,7 +43,7 @@ pub(crate) struct StrictTimeouts {
 pub(crate) struct StrictStream<T> {
     inner: T,
     scanner: Scanner,
-    connection: Connection,
+    connection: HttpConnection,
     /// What was handed over in this turn, in bytes.
     read_in_turn: usize,
     /// Something was handed over since the parser had its turn.
@@ -62,7 +62,7 @@ impl<T> StrictStream<T> {
         Self {
             inner,
             scanner: Scanner::default(),
-            connection: Connection::with_permit(Arc::clone(&seat.place)),
+            connection: HttpConnection::with_permit(Arc::clone(&seat.place)),
             read_in_turn: 0,
             handed: false,
             timeouts,
@@ -78,7 +78,7 @@ impl<T> StrictStream<T> {
     }
 
     /// What requests use to end the connection.
-    pub(crate) fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> HttpConnection {
         self.connection.clone()
     }
 

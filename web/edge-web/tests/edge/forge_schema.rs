@@ -1,7 +1,7 @@
 //! The described body of a webhook against the one who reads it.
 
 use edge_web::WebhookBody;
-use forge_core::{Event, ObjectFormats, WebhookHeaders};
+use forge_core::{ForgeEvent, ObjectFormats, WebhookHeaders};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
@@ -83,10 +83,10 @@ fn with(body: &Value, path: &[String], value: Option<&Value>) -> Value {
     body
 }
 
-fn read(kind: &str, body: &Value) -> Result<Event, String> {
+fn read(kind: &str, body: &Value) -> Result<ForgeEvent, String> {
     let headers = WebhookHeaders::collect([("X-GitHub-Event", kind.as_bytes())]);
     let bytes = serde_json::to_vec(body).expect("JSON");
-    Event::parse(&headers, &bytes, ObjectFormats::Sha1).map_err(|error| error.to_string())
+    ForgeEvent::parse(&headers, &bytes, ObjectFormats::Sha1).map_err(|error| error.to_string())
 }
 
 #[test]

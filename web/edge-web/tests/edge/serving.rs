@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use edge_web::{BindError, ConcurrencyLimit, Health, ServeOptions, bind};
+use edge_web::{BindError, ConcurrencyLimit, HealthChecks, ServeOptions, bind};
 
 use crate::support::{Setup, TestServer};
 
@@ -30,7 +30,7 @@ impl Signal {
 fn readiness_names_what_is_missing() {
     let open = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&open);
-    let health = Health::new()
+    let health = HealthChecks::new()
         .check("store", || Ok(()))
         .check("index", move || {
             if flag.load(Ordering::SeqCst) {

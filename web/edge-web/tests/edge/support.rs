@@ -8,9 +8,9 @@ use std::time::Duration;
 use actix_web::{App, HttpResponse, Responder, web};
 use edge_web::guard::HostPolicy;
 use edge_web::{
-    ApiJson, Asset, BodyLimits, ConcurrencyLimit, Edge, EdgeConfig, ForgeVerifier, Health, Metrics,
-    Problem, RequestId, Routes, ServeOptions, SignedBody, SignedBodyConfig, livez, metrics_text,
-    readyz, serve,
+    ApiJson, Asset, BodyLimits, ConcurrencyLimit, Edge, EdgeConfig, ForgeVerifier, HealthChecks,
+    Metrics, Problem, RequestId, Routes, ServeOptions, SignedBody, SignedBodyConfig, livez,
+    metrics_text, readyz, serve,
 };
 use forge_core::{ParseOptions, SecretBook, WebhookSecrets};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub(crate) struct Setup {
     pub(crate) limits: BodyLimits,
     pub(crate) options: ServeOptions,
     pub(crate) configure: fn(&mut EdgeConfig),
-    pub(crate) health: Health,
+    pub(crate) health: HealthChecks,
     pub(crate) gate: ConcurrencyLimit,
 }
 
@@ -48,7 +48,7 @@ impl Default for Setup {
                 ..ServeOptions::default()
             },
             configure: |_| {},
-            health: Health::new(),
+            health: HealthChecks::new(),
             gate: ConcurrencyLimit::new(1, 7),
         }
     }

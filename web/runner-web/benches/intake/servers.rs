@@ -12,9 +12,9 @@ use edge_web::{BodyLimits, ServeOptions};
 use http_clients::http::AddressPolicy;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use runner_actors::RunnerService;
-use runner_web::config::{Flags, RunnerConfig};
-use runner_web::{RunnerServer, ServerOptions};
-use store::{Options, Store};
+use runner_web::config::{RunnerConfig, RunnerFlags};
+use runner_web::{RunnerServer, RunnerServerOptions};
+use store::{Store, StoreOptions};
 use tokio::sync::oneshot;
 
 use super::SECRET;
@@ -46,7 +46,7 @@ async fn runner(listener: TcpListener, folder: &Path) {
         ("FORGE_WEBHOOK_SECRET".into(), SECRET.into()),
         ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
     ]);
-    let config = RunnerConfig::parse(None, &Flags::default(), &environment).unwrap();
+    let config = RunnerConfig::parse(None, &RunnerFlags::default(), &environment).unwrap();
     let mut settings = config.runner;
     settings.data = folder.join("runs");
     settings.repositories = folder.join("mirrors");
@@ -55,14 +55,14 @@ async fn runner(listener: TcpListener, folder: &Path) {
     settings.git = (slow_git(folder, port), settings.git.1);
     settings.max_waiting = 10_000_000;
     settings.keep_runs = 10_000_000;
-    let options = Options::new("workflow-runner");
+    let options = StoreOptions::new("workflow-runner");
     let store = match std::env::var(STORE).unwrap_or_default() {
         place if place.is_empty() => Store::open(&settings.data, &options),
         url => Store::open_postgres(&url.parse().unwrap(), &options),
     };
     let store = store.unwrap();
     let service = RunnerService::new(settings, store).unwrap();
-    let options = ServerOptions {
+    let options = RunnerServerOptions {
         secrets: config.secrets,
         body: BodyLimits::default(),
         hosts: Vec::new(),

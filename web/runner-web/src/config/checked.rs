@@ -7,7 +7,7 @@ use config_core::Secret;
 use edge_web::replica::COMPARED_SECRET;
 use forge_core::{Forge, SecretBook};
 use runner_actors::RunnerSettings;
-use store::{ComparedSettings, PostgresUrl};
+use store::{PostgresUrl, SettingDigests};
 use url::Url;
 
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
@@ -15,18 +15,18 @@ use url::Url;
 pub const GOOD_SECRET: usize = 16;
 
 /// A file: its name for messages, its text, and the folder that relative paths are meant from.
-pub type ConfigFile<'a> = (&'a str, &'a [u8], &'a Path);
+pub type ConfigFileText<'a> = (&'a str, &'a [u8], &'a Path);
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
-pub struct Flags {
+pub struct RunnerFlags {
     /// `--listen`.
     pub listen: Option<String>,
     /// `--data`.
     pub data: Option<String>,
 }
 
-impl Flags {
+impl RunnerFlags {
     /// The values by flag.
     #[must_use]
     pub fn values(&self) -> [(&'static str, Option<&str>); 2] {
@@ -109,13 +109,13 @@ impl RunnerConfig {
 impl RunnerConfig {
     /// The settings that have to be equal on all processes that share a store.
     #[must_use]
-    pub fn compared(&self) -> ComparedSettings {
+    pub fn compared(&self) -> SettingDigests {
         let runner = &self.runner;
         let hosts = runner.vm_hosts.iter();
         let hosts: Vec<_> = hosts
             .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
             .collect();
-        ComparedSettings::default()
+        SettingDigests::default()
             .with(COMPARED_SECRET, &self.secrets.fingerprint())
             .with("[vm_hosts]", &hosts.join("\n"))
             .with("[machines]", &format!("{:?}", runner.machines))

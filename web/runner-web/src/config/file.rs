@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, OBJECTS, ObjectTable, SECRET, STORE_URL, Secret,
-    TableInfo, TextKind, ValueError, choice, from_str, integer, list, map, map_of, opt, quoted,
-    table,
+    BOOLEAN, Choices, ConfigItem, FILE_PATH, LOG_LEVELS, OBJECTS, ObjectTable, SECRET, STORE_URL,
+    Secret, TableInfo, TextKind, ValueError, choice, from_str, integer, list, map, map_of, opt,
+    quoted, table,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -68,7 +68,7 @@ const KEPT_MEMORY: TextKind<u64> = TextKind::new(
 
 /// What a file says, `workflow-runner.toml` or a table of another file, and then the variables.
 #[derive(Debug)]
-pub struct File {
+pub struct RunnerConfigFile {
     pub(super) data: Option<PathBuf>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) services_listen: Option<SocketAddr>,
@@ -161,7 +161,7 @@ pub(super) struct Variables {
     pub(super) session_token: Option<Secret<String>>,
 }
 
-impl Default for File {
+impl Default for RunnerConfigFile {
     fn default() -> Self {
         Self {
             data: None,
@@ -217,10 +217,10 @@ impl Default for File {
     }
 }
 
-impl File {
+impl RunnerConfigFile {
     /// Reads the runner's table. Mistakes are the item's.
     #[must_use]
-    pub fn read(item: &Item<'_>) -> Option<Self> {
+    pub fn read(item: &ConfigItem<'_>) -> Option<Self> {
         RUNNER.read_new(item)
     }
 
@@ -241,12 +241,12 @@ impl File {
 /// The settings, for documents.
 #[must_use]
 pub fn keys() -> TableInfo {
-    RUNNER.describe(&File::default())
+    RUNNER.describe(&RunnerConfigFile::default())
 }
 
 table! {
     /// The workflow runner.
-    pub(super) static RUNNER: File = "the runner's configuration" {
+    pub(super) static RUNNER: RunnerConfigFile = "the runner's configuration" {
         /// runs, logs, artifacts, caches
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", documented_default "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// where deliveries, runs and statuses owed are kept

@@ -1,8 +1,8 @@
 //! The configuration as a process began with it, and what it says later.
 
-use config_core::{Diagnostics, Environment, Input, RowInfo, WrittenValue};
+use config_core::{ConfigInput, Diagnostics, Environment, RowInfo, WrittenValue};
 
-use super::checked::{ConfigFile, Flags, RunnerConfig};
+use super::checked::{ConfigFileText, RunnerConfig, RunnerFlags};
 use super::file::keys;
 
 /// Of the configuration this alone takes effect while a process works.
@@ -12,7 +12,7 @@ const TAKEN_UP: &str = "vm_hosts";
 pub struct StartConfig {
     written: WrittenValue,
     config: RunnerConfig,
-    flags: Flags,
+    flags: RunnerFlags,
     environment: Environment,
 }
 
@@ -30,8 +30,8 @@ impl StartConfig {
     /// # Errors
     /// Every mistake at once.
     pub fn read(
-        file: ConfigFile<'_>,
-        flags: &Flags,
+        file: ConfigFileText<'_>,
+        flags: &RunnerFlags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         let config = RunnerConfig::parse(Some(file), flags, environment)?;
@@ -53,7 +53,7 @@ impl StartConfig {
     ///
     /// # Errors
     /// Every mistake at once.
-    pub fn reload(&self, file: ConfigFile<'_>) -> Result<ReadAgain, Diagnostics> {
+    pub fn reload(&self, file: ConfigFileText<'_>) -> Result<ReadAgain, Diagnostics> {
         let now = RunnerConfig::parse(Some(file), &self.flags, &self.environment)?;
         let changed = self.written.differing(&written(file, &self.environment)?);
         let changed = changed.into_iter().filter(|path| self.has_effect(path));
@@ -85,10 +85,12 @@ impl StartConfig {
 }
 
 fn written(
-    (name, text, base): ConfigFile<'_>,
+    (name, text, base): ConfigFileText<'_>,
     environment: &Environment,
 ) -> Result<WrittenValue, Diagnostics> {
-    Input::toml(name, text, environment).base(base).written()
+    ConfigInput::toml(name, text, environment)
+        .base(base)
+        .written()
 }
 
 #[cfg(test)]
@@ -103,7 +105,7 @@ mod tests {
     fn i18_a_file_that_is_read_again_gives_its_vm_hosts_and_names_what_waits() {
         let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
         let variables = Environment::from_iter([secret, ("LOG_LEVEL", "debug")]);
-        let flags = Flags {
+        let flags = RunnerFlags {
             listen: Some("127.0.0.1:0".to_owned()),
             data: None,
         };

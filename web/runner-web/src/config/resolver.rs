@@ -12,7 +12,7 @@ use forge_core::{Forge, SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
-use http_clients::vmm::{Target, TargetHost};
+use http_clients::vmm::{NetworkTarget, TargetHost};
 use runner_actors::{
     ActionSettings, ArtifactLimits, ImageSettings, MachineType, ModelServer, RepositorySettings,
     RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
@@ -20,8 +20,8 @@ use runner_actors::{
 use store::PostgresUrl;
 use url::Url;
 
-use super::checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig, own_url};
-use super::file::{File, RUNNER, StoreSettings, Variables, host_and_port};
+use super::checked::{GOOD_SECRET, ReplicaSettings, RunnerConfig, RunnerFlags, own_url};
+use super::file::{RUNNER, RunnerConfigFile, StoreSettings, Variables, host_and_port};
 use super::kinds::ActionsUrl;
 use super::scopes::{self, RepositoryTable};
 
@@ -40,13 +40,13 @@ fn search_path(environment: &Environment) -> String {
 /// Where the VM manager finds services that listen there: on all interfaces, they are on this
 /// machine's own.
 #[must_use]
-pub fn services_at(listen: SocketAddr) -> Target {
+pub fn services_at(listen: SocketAddr) -> NetworkTarget {
     let address = match listen.ip() {
         ip if !ip.is_unspecified() => ip,
         IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     };
-    Target {
+    NetworkTarget {
         host: TargetHost::Address(address),
         port: listen.port(),
     }
@@ -54,8 +54,8 @@ pub fn services_at(listen: SocketAddr) -> Target {
 
 /// What is left to do by code.
 pub(super) struct Resolver<'a> {
-    file: File,
-    flags: &'a Flags,
+    file: RunnerConfigFile,
+    flags: &'a RunnerFlags,
     wrong: Diagnostics,
 }
 
@@ -94,7 +94,7 @@ fn machines_or_default(listed: Vec<(String, MachineType)>) -> Vec<(String, Machi
 
 /// Where actions without a host come from. `self` without a forge is a mistake that is said
 /// elsewhere.
-fn actions_server(file: &File) -> Url {
+fn actions_server(file: &RunnerConfigFile) -> Url {
     let usual = || {
         url_of(match file.forge {
             Forge::Forgejo => FORGEJO_ACTIONS_URL,
@@ -113,7 +113,7 @@ fn actions_server(file: &File) -> Url {
 }
 
 /// The store of actions, and what is set for some repositories only.
-fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
+fn actions_and_scopes(file: &mut RunnerConfigFile, data: &Path) -> (ActionSettings, ScopeSettings) {
     let actions = ActionSettings {
         folder: data.join("actions"),
         server: actions_server(file),
@@ -129,7 +129,7 @@ fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSet
     (actions, scopes)
 }
 
-fn limits(file: &File) -> ArtifactLimits {
+fn limits(file: &RunnerConfigFile) -> ArtifactLimits {
     ArtifactLimits {
         one: file.artifact_max,
         of_repository: file.artifact_quota,
@@ -146,7 +146,11 @@ fn replica(store: StoreSettings) -> ReplicaSettings {
 
 impl<'a> Resolver<'a> {
     /// What flags and environment say wins over the file.
-    pub(super) fn new(mut file: File, flags: &'a Flags, environment: &Environment) -> Self {
+    pub(super) fn new(
+        mut file: RunnerConfigFile,
+        flags: &'a RunnerFlags,
+        environment: &Environment,
+    ) -> Self {
         let mut wrong = Diagnostics::default();
         RUNNER.override_with(&mut file, &flags.values(), environment, &mut wrong);
         Self { file, flags, wrong }

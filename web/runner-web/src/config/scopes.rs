@@ -8,7 +8,7 @@ use config_core::{
 };
 use forge_core::{RepoName, SecretBook, WebhookSecrets};
 use runner_actors::{EnvironmentSettings, RepositorySettings, ScopedValues};
-use runner_core::glob::Pattern;
+use runner_core::glob::GlobPattern;
 use runner_core::protection::ForkApproval;
 use runner_core::workflow::{PermissionLevel, wrong_name};
 
@@ -26,7 +26,7 @@ pub(super) const LEVELS: &Choices<PermissionLevel> = &[
 /// The longest time that an environment makes a job wait: GitHub's.
 const MAX_WAIT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-const PATTERN: TextKind<Pattern> =
+const PATTERN: TextKind<GlobPattern> =
     TextKind::new("pattern", pattern, |pattern| pattern.source().to_owned());
 /// In milliseconds.
 const WAIT: TextKind<u64> = TextKind::new("duration", wait, |time| {
@@ -163,8 +163,8 @@ fn name(text: &str) -> Result<(), ValueError> {
     Err(error.help("a letter or `_`, then letters, digits and `_`: expressions find no other"))
 }
 
-fn pattern(text: &str) -> Result<Pattern, ValueError> {
-    Pattern::parse(text).map_err(ValueError::new)
+fn pattern(text: &str) -> Result<GlobPattern, ValueError> {
+    GlobPattern::parse(text).map_err(ValueError::new)
 }
 
 fn wait(text: &str) -> Result<u64, ValueError> {

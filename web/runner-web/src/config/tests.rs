@@ -18,7 +18,7 @@ fn environment(pairs: &[(&str, &str)]) -> Environment {
 fn parse(pairs: &[(&str, &str)], file: &str) -> Result<RunnerConfig, Diagnostics> {
     let file =
         (!file.is_empty()).then_some(("runner.toml", file.as_bytes(), Path::new("/etc/orrery")));
-    RunnerConfig::parse(file, &Flags::default(), &environment(pairs))
+    RunnerConfig::parse(file, &RunnerFlags::default(), &environment(pairs))
 }
 
 #[test]

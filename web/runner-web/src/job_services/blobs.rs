@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use jiff::fmt::strtime;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use runner_actors::{Blob, BlockWriter, JobServices, ServiceFault};
+use runner_actors::{BlockWriter, JobServices, ServiceFault, SignedBlob};
 use serde::Deserialize;
 
 use super::twirp::{MAX_BODY, TwirpError, on_disk};
@@ -66,7 +66,11 @@ pub(super) async fn put(
         .finish())
 }
 
-async fn block_of(blob: Arc<Blob>, name: String, payload: web::Payload) -> Result<(), TwirpError> {
+async fn block_of(
+    blob: Arc<SignedBlob>,
+    name: String,
+    payload: web::Payload,
+) -> Result<(), TwirpError> {
     let writer = on_disk(move || blob.block(&name)).await?;
     receive(writer, payload).await
 }

@@ -18,7 +18,7 @@ use actix_web::dev::Extensions;
 use actix_web::rt::net::TcpStream;
 use bytes::{Buf as _, Bytes, BytesMut};
 use edge_web::EdgeStream;
-use http_clients::vmm::{REACH_FIELD, REACHED, Target, TargetHost};
+use http_clients::vmm::{NetworkTarget, REACH_FIELD, REACHED, TargetHost};
 use parking_lot::Mutex;
 use runner_actors::{HostIdentity, JobServices};
 use rustls::ServerConfig;
@@ -121,7 +121,7 @@ impl ConnectionAcceptor {
         }
     }
 
-    fn config(&self, target: &Target) -> io::Result<Arc<ServerConfig>> {
+    fn config(&self, target: &NetworkTarget) -> io::Result<Arc<ServerConfig>> {
         let host = host_of(target);
         if let Some(config) = self.known.lock().get(&host) {
             return Ok(Arc::clone(config));
@@ -135,7 +135,7 @@ impl ConnectionAcceptor {
 }
 
 /// As a URL names it.
-fn host_of(target: &Target) -> String {
+fn host_of(target: &NetworkTarget) -> String {
     match &target.host {
         TargetHost::Name(name) => name.clone(),
         TargetHost::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
@@ -143,7 +143,10 @@ fn host_of(target: &Target) -> String {
     }
 }
 
-fn config(target: &Target, identity: &HostIdentity) -> Result<Arc<ServerConfig>, rustls::Error> {
+fn config(
+    target: &NetworkTarget,
+    identity: &HostIdentity,
+) -> Result<Arc<ServerConfig>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(identity.key.clone()));
     let key = provider.key_provider.load_private_key(key)?;
@@ -197,7 +200,7 @@ fn head_end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The place, and why the machine does not reach it by itself.
-fn read(head: &[u8]) -> Option<(Target, Option<String>)> {
+fn read(head: &[u8]) -> Option<(NetworkTarget, Option<String>)> {
     let text = std::str::from_utf8(head).ok()?;
     let mut lines = text.lines();
     let mut words = lines.next()?.split(' ').skip(1);

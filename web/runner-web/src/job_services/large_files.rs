@@ -17,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::bodies::{BODY_TIMEOUT, receive};
-use super::passage::{Chunks, ForgeWays, pass_package, passed};
+use super::passage::{ForgeWays, ForwardedChunks, pass_package, passed};
 use crate::file_chunks::{FileChunks, stream_file};
 
 /// Largest body that is no file.
@@ -177,7 +177,7 @@ async fn checked(
     })
 }
 
-fn chunks_of(path: PathBuf) -> Chunks {
+fn chunks_of(path: PathBuf) -> ForwardedChunks {
     Box::pin(stream_file(FileChunks { path, at: 0 }))
 }
 

@@ -55,7 +55,7 @@ const BEGINNINGS_OF_PACKAGES: [&str; 5] = [
 /// Of an answer to the runner's token: a session would be its account's, and who asks is known.
 const OF_THE_ACCOUNT: [&str; 3] = ["set-cookie", "set-cookie2", "www-authenticate"];
 
-pub(super) type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>>>>;
+pub(super) type ForwardedChunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>>>>;
 
 /// One worker's ways to forges.
 #[derive(Clone, Default)]
@@ -127,7 +127,7 @@ pub(super) async fn pass_package(
 pub(super) async fn passed(
     method: &Method,
     mut headers: HeaderMap,
-    body: ForwardBody<Chunks>,
+    body: ForwardBody<ForwardedChunks>,
     own: &Url,
     (ways, passage): (&ForgeWays, ForwardedRequest),
 ) -> HttpResponse {
@@ -220,8 +220,8 @@ fn unanswered(error: &HttpError) -> HttpResponse {
     refused(StatusCode::BAD_GATEWAY, UNANSWERED)
 }
 
-fn body(request: &HttpRequest, payload: web::Payload) -> ForwardBody<Chunks> {
-    let chunks: Chunks = Box::pin(payload.map(|chunk| chunk.map_err(io::Error::other)));
+fn body(request: &HttpRequest, payload: web::Payload) -> ForwardBody<ForwardedChunks> {
+    let chunks: ForwardedChunks = Box::pin(payload.map(|chunk| chunk.map_err(io::Error::other)));
     framed(request.headers(), chunks)
 }
 
@@ -229,7 +229,7 @@ fn respond(
     answer: ForwardedResponse,
     headers: HeaderMap,
     method: &Method,
-    through: impl FnOnce(Chunks) -> Chunks,
+    through: impl FnOnce(ForwardedChunks) -> ForwardedChunks,
 ) -> HttpResponse {
     let Ok(status) = StatusCode::from_u16(answer.status) else {
         return refused(StatusCode::BAD_GATEWAY, UNANSWERED);
@@ -245,7 +245,7 @@ fn respond(
     if is_bare || is_head && length.is_none() {
         return response.finish();
     }
-    let chunks: Chunks = match is_head {
+    let chunks: ForwardedChunks = match is_head {
         // Its length is that of what `GET` gives.
         true => Box::pin(stream::empty()),
         false => {
@@ -261,7 +261,7 @@ fn respond(
 }
 
 /// Breaks off before a token is seen that is not the job's.
-fn guarded(chunks: Chunks, guard: TokenGuard) -> impl Stream<Item = io::Result<Bytes>> {
+fn guarded(chunks: ForwardedChunks, guard: TokenGuard) -> impl Stream<Item = io::Result<Bytes>> {
     let state = (chunks, BytesMut::new(), guard, false);
     stream::unfold(state, |(mut chunks, mut kept, guard, ended)| async move {
         if ended {

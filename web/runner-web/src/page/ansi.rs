@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, Render, html};
 
-use super::text::Visible;
+use super::text::VisibleMarkup;
 
 /// How text looks at a point of a line.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -19,12 +19,12 @@ struct TextStyle {
 /// A line as markup.
 pub(super) fn markup(line: &str) -> Markup {
     if !line.contains('\u{1b}') {
-        return Visible(line).render();
+        return VisibleMarkup(line).render();
     }
     let mut out = String::with_capacity(line.len() * 2);
     let mut style = TextStyle::default();
     let mut parts = line.split('\u{1b}');
-    Visible(parts.next().unwrap_or_default()).render_to(&mut out);
+    VisibleMarkup(parts.next().unwrap_or_default()).render_to(&mut out);
     for part in parts {
         let rest = match part.strip_prefix('[').map(sequence) {
             Some(Some((parameters, 'm', rest))) => {
@@ -83,7 +83,7 @@ impl TextStyle {
             return;
         }
         if self == Self::default() {
-            Visible(text).render_to(out);
+            VisibleMarkup(text).render_to(out);
             return;
         }
         let weights = [
@@ -95,7 +95,7 @@ impl TextStyle {
         let weights = weights.into_iter().filter(|(is, _)| *is);
         let mut classes: Vec<String> = weights.map(|(_, class)| class.to_owned()).collect();
         classes.extend(self.colour.map(|code| format!("a{code}")));
-        html! { span class=(classes.join(" ")) { (Visible(text)) } }.render_to(out);
+        html! { span class=(classes.join(" ")) { (VisibleMarkup(text)) } }.render_to(out);
     }
 }
 

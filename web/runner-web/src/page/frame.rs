@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::text::Visible;
+use super::text::VisibleMarkup;
 
 /// A whole page; `head` is added to its head.
 pub(super) fn frame(
@@ -17,7 +17,7 @@ pub(super) fn frame(
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (Visible(title)) }
+                title { (VisibleMarkup(title)) }
                 link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/style.css";
                 @if let Some(head) = head { (head) }

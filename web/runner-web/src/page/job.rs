@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 use runner_actors::{JobRecord, LostAttempt, StepRecord};
 
-use super::log::{LogSection, RunLog};
-use super::text::{Visible, badge, render_duration, word};
+use super::log::{RunLogLines, SectionMarkup};
+use super::text::{VisibleMarkup, badge, render_duration, word};
 
 /// How a job is shown.
 #[derive(Clone, Copy)]
 pub(super) struct JobView<'a> {
-    pub(super) log: &'a RunLog,
+    pub(super) log: &'a RunLogLines,
     /// With the lines of its steps.
     pub(super) with_lines: bool,
     pub(super) run_ended: bool,
@@ -27,7 +27,7 @@ pub(super) fn job(job: &JobRecord, index: usize, view: JobView<'_>) -> Markup {
     let has_steps = !job.steps.is_empty();
     let has_setup = view.log.has_output(&job.name, 0) || !view.run_ended && !has_steps;
     html! {
-        section class="job" id=(id) data-job=(Visible(&job.name)) {
+        section class="job" id=(id) data-job=(VisibleMarkup(&job.name)) {
             div class="job-head" id={ (id) "-head" } { (head(job, view)) }
             div class="steps" {
                 @if has_setup { (step_details(job, &setup, &id, view, !has_steps)) }
@@ -42,8 +42,8 @@ pub(super) fn job(job: &JobRecord, index: usize, view: JobView<'_>) -> Markup {
 /// A job that has not begun to wait for a machine.
 pub(super) fn waiting(key: &str) -> Markup {
     html! {
-        section class="job" id={ "w-" (Visible(key)) } {
-            div class="job-head" { h2 { (badge("waiting")) " " (Visible(key)) } }
+        section class="job" id={ "w-" (VisibleMarkup(key)) } {
+            div class="job-head" { h2 { (badge("waiting")) " " (VisibleMarkup(key)) } }
         }
     }
 }
@@ -82,15 +82,15 @@ fn head(job: &JobRecord, view: JobView<'_>) -> Markup {
     let about: Vec<&str> = isolation.into_iter().chain(job.vm.as_deref()).collect();
     html! {
         h2 {
-            (badge(&state)) " " (Visible(&job.name))
+            (badge(&state)) " " (VisibleMarkup(&job.name))
             @if let Some(from) = job.started_at {
                 " " span class="took" { (render_duration(from, job.ended_at)) }
             }
         }
         @if let Some(run) = view.repeatable { (rerun(job, run)) }
-        @if !about.is_empty() { p class="about" { (Visible(&about.join(" · "))) } }
+        @if !about.is_empty() { p class="about" { (VisibleMarkup(&about.join(" · "))) } }
         @if let Some(reason) = reason(job) {
-            p class={ "reason of-" (state) } { (Visible(reason)) }
+            p class={ "reason of-" (state) } { (VisibleMarkup(reason)) }
         }
         @if !job.lost.is_empty() { (lost_attempts(&job.lost)) }
     }
@@ -102,7 +102,7 @@ fn rerun(job: &JobRecord, run: &str) -> Markup {
         .append_pair("job", &job.name)
         .finish();
     html! {
-        form class="action" method="post" action={ "/runs/" (Visible(run)) "/rerun?" (query) } {
+        form class="action" method="post" action={ "/runs/" (VisibleMarkup(run)) "/rerun?" (query) } {
             button { "Re-run job" }
         }
     }
@@ -114,9 +114,9 @@ fn lost_attempts(lost: &[LostAttempt]) -> Markup {
         ol class="attempts" {
             @for attempt in lost {
                 li class="about" {
-                    (badge("lost")) " " (Visible(&attempt.reason))
-                    @if let Some(step) = &attempt.step { " · at " (Visible(step)) }
-                    @if let Some(vm) = &attempt.vm { " · " (Visible(vm)) }
+                    (badge("lost")) " " (VisibleMarkup(&attempt.reason))
+                    @if let Some(step) = &attempt.step { " · at " (VisibleMarkup(step)) }
+                    @if let Some(vm) = &attempt.vm { " · " (VisibleMarkup(vm)) }
                     @if let Some(from) = attempt.started_at {
                         " · " (render_duration(from, Some(attempt.ended_at)))
                     }
@@ -145,7 +145,7 @@ fn step_details(
     let lines = if view.with_lines {
         view.log.section(&job.name, step.number, &id)
     } else {
-        LogSection::default()
+        SectionMarkup::default()
     };
     html! {
         details class="step" id=(id) data-step=(step.number) open[open] {
@@ -157,7 +157,7 @@ fn step_details(
 
 fn step_head(step: &StepRecord, job: &JobRecord) -> Markup {
     if step.number == 0 {
-        return html! { span class="title" { (Visible(&step.name)) } };
+        return html! { span class="title" { (VisibleMarkup(&step.name)) } };
     }
     let state = match step.end {
         None if job.conclusion.is_some() => "lost",
@@ -169,9 +169,9 @@ fn step_head(step: &StepRecord, job: &JobRecord) -> Markup {
     html! {
         (badge(state))
         span class="title" {
-            (Visible(&step.name))
+            (VisibleMarkup(&step.name))
             @if let Some(reason) = &step.reason {
-                " " span class={ "why of-" (state) } { (Visible(reason)) }
+                " " span class={ "why of-" (state) } { (VisibleMarkup(reason)) }
             }
         }
         @if !is_over && state != "skipped" {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use runner_actors::RunRecord;
 
 use super::frame::frame;
-use super::text::{Visible, badge, name, number, reference, render_duration, run_word, time};
+use super::text::{VisibleMarkup, badge, name, number, reference, render_duration, run_word, time};
 
 /// The list of runs; where a token is wanted, with the way out.
 pub(crate) fn list(runs: &[RunRecord], can_sign_out: bool) -> String {
@@ -29,14 +29,14 @@ fn row(run: &RunRecord) -> Markup {
         li {
             (badge(&run_word(run)))
             div {
-                a class="name" href={ "/runs/" (Visible(&run.id)) } { (Visible(name(run))) }
+                a class="name" href={ "/runs/" (VisibleMarkup(&run.id)) } { (VisibleMarkup(name(run))) }
                 " "
                 span class="number" { (number(run)) }
                 p {
-                    (Visible(&run.repository)) " · "
-                    span title=(kind) { (Visible(&branch)) }
-                    " · " (Visible(&run.event))
-                    @if !run.actor.is_empty() { " by " (Visible(&run.actor)) }
+                    (VisibleMarkup(&run.repository)) " · "
+                    span title=(kind) { (VisibleMarkup(&branch)) }
+                    " · " (VisibleMarkup(&run.event))
+                    @if !run.actor.is_empty() { " by " (VisibleMarkup(&run.actor)) }
                 }
             }
             p class="when" {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use runner_actors::{LineKind, LogLine};
 
 use super::ansi::markup;
-use super::text::Visible;
+use super::text::VisibleMarkup;
 
 /// Lines that a page shows; the rest is in the log itself.
 const MAX_LINES: usize = 30_000;
@@ -20,7 +20,7 @@ const CHUNK_LINES: usize = 200;
 /// The lines of a run by the job's name and the step's number; the run's own are of the job with no
 /// name.
 #[derive(Debug, Default)]
-pub(crate) struct RunLog {
+pub(crate) struct RunLogLines {
     sections: HashMap<(String, u32), Vec<(LineKind, String)>>,
     /// Bytes of the log that are in it.
     pub(super) bytes: u64,
@@ -28,7 +28,7 @@ pub(crate) struct RunLog {
     pub(super) is_cut: bool,
 }
 
-impl RunLog {
+impl RunLogLines {
     /// Reads a log as far as a page shows it. Blocks.
     ///
     /// # Errors
@@ -70,10 +70,10 @@ impl RunLog {
     }
 
     /// The lines of a section. `id` begins their anchors.
-    pub(super) fn section(&self, job: &str, step: u32, id: &str) -> LogSection {
-        let mut section = LogSection {
+    pub(super) fn section(&self, job: &str, step: u32, id: &str) -> SectionMarkup {
+        let mut section = SectionMarkup {
             has_started: self.has_output(job, step),
-            ..LogSection::default()
+            ..SectionMarkup::default()
         };
         for (kind, text) in self.visible_lines(job, step) {
             section.add(*kind, text, id);
@@ -117,7 +117,7 @@ pub(super) fn class(kind: LineKind) -> &'static str {
 
 /// Lines of one step on their way to markup.
 #[derive(Default)]
-pub(super) struct LogSection {
+pub(super) struct SectionMarkup {
     /// It said something, if only its heading.
     has_started: bool,
     lines: Vec<Markup>,
@@ -131,7 +131,7 @@ struct LineGroup {
     has_error: bool,
 }
 
-impl LogSection {
+impl SectionMarkup {
     fn add(&mut self, kind: LineKind, text: &str, id: &str) {
         if matches!(kind, LineKind::Group | LineKind::EndGroup) {
             self.end_group(false);
@@ -146,7 +146,7 @@ impl LogSection {
         if kind == LineKind::Group {
             self.group = Some(LineGroup {
                 head: html! {
-                    summary class="l grp" id=(id) { (anchor) span { (Visible(text)) } }
+                    summary class="l grp" id=(id) { (anchor) span { (VisibleMarkup(text)) } }
                 },
                 lines: Vec::new(),
                 has_error: false,
@@ -200,8 +200,8 @@ fn chunked(lines: &[Markup]) -> Markup {
 mod tests {
     use super::*;
 
-    fn log(lines: &[(u32, LineKind, &str)]) -> RunLog {
-        let mut log = RunLog::default();
+    fn log(lines: &[(u32, LineKind, &str)]) -> RunLogLines {
+        let mut log = RunLogLines::default();
         for (step, kind, text) in lines {
             log.add(LogLine {
                 at: 0,
@@ -244,12 +244,17 @@ mod tests {
         let path = directory.path().join("log");
         let line = "{\"at\":1,\"job\":\"a\",\"step\":1,\"kind\":\"out\",\"text\":\"x\"}\n";
         std::fs::write(&path, line.repeat(3) + "{\"at\"").unwrap();
-        let log = RunLog::read(&path).unwrap();
+        let log = RunLogLines::read(&path).unwrap();
         assert_eq!((log.bytes, log.is_cut), (3 * line.len() as u64, false));
         std::fs::write(&path, line.repeat(MAX_LINES + 1)).unwrap();
-        let log = RunLog::read(&path).unwrap();
+        let log = RunLogLines::read(&path).unwrap();
         assert_eq!(log.section("a", 1, "x").count, MAX_LINES);
         assert!(log.is_cut);
-        assert!(RunLog::read(&directory.path().join("none")).unwrap().bytes == 0);
+        assert!(
+            RunLogLines::read(&directory.path().join("none"))
+                .unwrap()
+                .bytes
+                == 0
+        );
     }
 }

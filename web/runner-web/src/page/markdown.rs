@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use maud::{Markup, PreEscaped, Render, html};
 use pulldown_cmark::{Alignment, Event, LinkType, Options, Parser, Tag};
 
-use super::text::Visible;
+use super::text::VisibleMarkup;
 
 const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
@@ -30,7 +30,7 @@ pub(super) fn markup(markdown: &str) -> Markup {
     for event in Parser::new_ext(markdown, OPTIONS) {
         page.event(event);
         if page.out.len() > MAX_BYTES {
-            return html! { pre { (Visible(markdown)) } };
+            return html! { pre { (VisibleMarkup(markdown)) } };
         }
     }
     PreEscaped(page.out)
@@ -56,7 +56,7 @@ impl MarkdownPage {
             Event::Start(tag) => self.start(tag),
             Event::End(_) => self.end(),
             Event::Code(text) => {
-                html! { code { (Visible(&text)) } }.render_to(&mut self.out);
+                html! { code { (VisibleMarkup(&text)) } }.render_to(&mut self.out);
             }
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::SoftBreak => self.out.push('\n'),
@@ -71,7 +71,7 @@ impl MarkdownPage {
     }
 
     fn text(&mut self, text: &str) {
-        Visible(text).render_to(&mut self.out);
+        VisibleMarkup(text).render_to(&mut self.out);
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -151,7 +151,7 @@ impl MarkdownPage {
         match address(&target).filter(|_| self.links == 0) {
             Some(address) => {
                 self.links += 1;
-                let href = Visible(address.as_str()).render().0;
+                let href = VisibleMarkup(address.as_str()).render().0;
                 let _ = write!(
                     self.out,
                     "<a href=\"{href}\" rel=\"noopener noreferrer nofollow\">"

@@ -16,7 +16,7 @@ use actix_web::HttpResponse;
 use edge_web::STRICT_CSP;
 
 pub(crate) use list::list;
-pub(crate) use log::RunLog;
+pub(crate) use log::RunLogLines;
 pub(crate) use run::{RunPage, run};
 pub(crate) use summaries::summaries;
 

@@ -5,16 +5,18 @@ use runner_actors::{Artifact, EnvironmentGate, JobRecord, RunRecord, RunTests};
 
 use super::frame::frame;
 use super::job::{JobView, job, waiting};
-use super::log::{LogSection, RunLog, class};
+use super::log::{RunLogLines, SectionMarkup, class};
 use super::summaries::summaries_of;
 use super::tests::tests as tests_of;
-use super::text::{Visible, badge, name, number, reference, render_duration, run_word, time, word};
+use super::text::{
+    VisibleMarkup, badge, name, number, reference, render_duration, run_word, time, word,
+};
 
 /// What a run's page is made of.
 pub(crate) struct RunPage<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) artifacts: &'a [Artifact],
-    pub(crate) log: &'a RunLog,
+    pub(crate) log: &'a RunLogLines,
     pub(crate) tests: &'a RunTests,
     /// Without lines for the script of a page that has them.
     pub(crate) with_lines: bool,
@@ -36,7 +38,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
     let own = if *with_lines {
         log.section("", 0, "run")
     } else {
-        LogSection::default()
+        SectionMarkup::default()
     };
     let main = html! {
         div id="head" { (head(run, *can_sign_out)) }
@@ -52,12 +54,12 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
             p class="reason" { "The log has more lines than a page shows: the raw log has them all." }
         }
         p {
-            a href={ "/ui/runs/" (Visible(&run.id)) } { "Open in the web application" }
+            a href={ "/ui/runs/" (VisibleMarkup(&run.id)) } { "Open in the web application" }
             ": the graph of jobs, a search in the log, a comparison. "
-            a href={ "/runs/" (Visible(&run.id)) "/log" } { "Raw log" } " (JSON Lines)"
+            a href={ "/runs/" (VisibleMarkup(&run.id)) "/log" } { "Raw log" } " (JSON Lines)"
         }
         script src="/assets/times.js" {}
-        script src="/assets/run.js" data-run=(Visible(&run.id)) data-ended=(ended.to_string()) data-from=(log.bytes) {}
+        script src="/assets/run.js" data-run=(VisibleMarkup(&run.id)) data-ended=(ended.to_string()) data-from=(log.bytes) {}
     };
     let refresh = html! { noscript { meta http-equiv="refresh" content="10"; } };
     let title = format!("{} {} · {}", name(run), number(run), run.repository);
@@ -68,7 +70,7 @@ fn head(run: &RunRecord, may_review: bool) -> Markup {
     let state = run_word(run);
     html! {
         h1 {
-            (badge(&state)) " " (Visible(name(run))) " "
+            (badge(&state)) " " (VisibleMarkup(name(run))) " "
             span class="number" { (number(run)) }
         }
         @if may_review { (review(run)) }
@@ -77,7 +79,7 @@ fn head(run: &RunRecord, may_review: bool) -> Markup {
             @for (name, value) in facts(run) { div { dt { (name) } dd { (value) } } }
         }
         @if let Some(reason) = own_reason(run) {
-            pre class={ "reason of-" (state) } { (Visible(reason)) }
+            pre class={ "reason of-" (state) } { (VisibleMarkup(reason)) }
         }
     }
 }
@@ -86,8 +88,8 @@ fn head(run: &RunRecord, may_review: bool) -> Markup {
 fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
     let (kind, branch) = reference(&run.reference);
     let event = html! {
-        (Visible(&run.event))
-        @if let Some(action) = &run.action { " (" (Visible(action)) ")" }
+        (VisibleMarkup(&run.event))
+        @if let Some(action) = &run.action { " (" (VisibleMarkup(action)) ")" }
     };
     let mut facts = vec![("Repository", linked(run, "", &run.repository))];
     facts.extend(run.workflow_file.as_ref().map(|file| {
@@ -95,17 +97,17 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
         let file = html! {
             @for (index, part) in parts {
                 @if index > 0 { "/" wbr; }
-                (Visible(part))
+                (VisibleMarkup(part))
             }
         };
         ("Workflow file", file)
     }));
     facts.push(("Event", event));
-    facts.push((kind, Visible(&branch).render()));
+    facts.push((kind, VisibleMarkup(&branch).render()));
     let sha = run.sha.get(..12).unwrap_or(&run.sha);
     facts.push(("Commit", linked(run, &format!("/commit/{}", run.sha), sha)));
     if !run.actor.is_empty() {
-        facts.push(("Actor", Visible(&run.actor).render()));
+        facts.push(("Actor", VisibleMarkup(&run.actor).render()));
     }
     for gate in &run.environments {
         facts.push(("Environment", environment(gate)));
@@ -122,7 +124,7 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
         ("Next attempt", &run.repeated_by),
     ] {
         facts.extend(other.as_ref().map(|id| {
-            let id = Visible(id);
+            let id = VisibleMarkup(id);
             (name, html! { a href={ "/runs/" (id) } { (id) } })
         }));
     }
@@ -133,12 +135,12 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
 fn environment(gate: &EnvironmentGate) -> Markup {
     let review = gate.review.as_ref();
     html! {
-        (Visible(&gate.name))
+        (VisibleMarkup(&gate.name))
         @match review {
             Some(review) => {
                 ": " (word(&review.verdict))
-                @if let Some(by) = &review.by { " by " (Visible(by)) }
-                @if let Some(comment) = &review.comment { " (" (Visible(comment)) ")" }
+                @if let Some(by) = &review.by { " by " (VisibleMarkup(by)) }
+                @if let Some(comment) = &review.comment { " (" (VisibleMarkup(comment)) ")" }
             }
             None if gate.is_pending() => ": waits",
             None => {}
@@ -156,10 +158,10 @@ fn linked(run: &RunRecord, path: &str, text: &str) -> Markup {
         Some(page) => {
             let page = page.as_str().trim_end_matches('/');
             html! {
-                a href={ (Visible(page)) (Visible(path)) } rel="noreferrer" { (Visible(text)) }
+                a href={ (VisibleMarkup(page)) (VisibleMarkup(path)) } rel="noreferrer" { (VisibleMarkup(text)) }
             }
         }
-        None => Visible(text).render(),
+        None => VisibleMarkup(text).render(),
     }
 }
 
@@ -171,7 +173,7 @@ fn action(run: &RunRecord) -> Markup {
         (Some(_), true) => return Markup::default(),
     };
     html! {
-        form class="action" method="post" action={ "/runs/" (Visible(&run.id)) "/" (action) } {
+        form class="action" method="post" action={ "/runs/" (VisibleMarkup(&run.id)) "/" (action) } {
             button { (label) }
         }
     }
@@ -187,7 +189,7 @@ fn review(run: &RunRecord) -> Markup {
     }
     html! {
         @for (action, label) in [("approve", "Approve"), ("reject", "Reject")] {
-            form class="action" method="post" action={ "/runs/" (Visible(&run.id)) "/" (action) } {
+            form class="action" method="post" action={ "/runs/" (VisibleMarkup(&run.id)) "/" (action) } {
                 button { (label) }
             }
         }
@@ -205,7 +207,7 @@ fn own_reason(run: &RunRecord) -> Option<&str> {
 }
 
 /// Jobs in the order of the workflow's file; those that have not begun too, while they may.
-fn jobs(run: &RunRecord, log: &RunLog, with_lines: bool) -> Markup {
+fn jobs(run: &RunRecord, log: &RunLogLines, with_lines: bool) -> Markup {
     let run_ended = run.state.is_terminal();
     let view = JobView {
         log,
@@ -231,7 +233,7 @@ fn jobs(run: &RunRecord, log: &RunLog, with_lines: bool) -> Markup {
 
 /// Notices, warnings and errors of steps, with links to their lines. The ends of steps are shown
 /// with the steps.
-fn notes(run: &RunRecord, log: &RunLog) -> Markup {
+fn notes(run: &RunRecord, log: &RunLogLines) -> Markup {
     let jobs = run.jobs.iter().enumerate();
     let rows: Vec<Markup> = jobs
         .flat_map(|(index, job)| notes_of(index, job, log))
@@ -244,7 +246,7 @@ fn notes(run: &RunRecord, log: &RunLog) -> Markup {
     }
 }
 
-fn notes_of(index: usize, job: &JobRecord, log: &RunLog) -> Vec<Markup> {
+fn notes_of(index: usize, job: &JobRecord, log: &RunLogLines) -> Vec<Markup> {
     let mut rows = Vec::new();
     for step in &job.steps {
         for (line, kind, text) in log.notes(&job.name, step.number) {
@@ -254,7 +256,7 @@ fn notes_of(index: usize, job: &JobRecord, log: &RunLog) -> Vec<Markup> {
             let anchor = format!("#j{index}s{}-{line}", step.number);
             rows.push(html! {
                 li class=(class(kind)) {
-                    a href=(anchor) { (Visible(&job.name)) ", " (Visible(&step.name)) }
+                    a href=(anchor) { (VisibleMarkup(&job.name)) ", " (VisibleMarkup(&step.name)) }
                     " " (super::ansi::markup(text))
                 }
             });
@@ -270,8 +272,8 @@ fn artifact_list(run: &str, artifacts: &[Artifact]) -> Markup {
             ul {
                 @for artifact in artifacts {
                     li {
-                        a href={ "/runs/" (Visible(run)) "/artifacts/" (Visible(&in_path(&artifact.name))) } {
-                            (Visible(&artifact.name))
+                        a href={ "/runs/" (VisibleMarkup(run)) "/artifacts/" (VisibleMarkup(&in_path(&artifact.name))) } {
+                            (VisibleMarkup(&artifact.name))
                         }
                         " (" (config_core::ByteSize::new(artifact.bytes).to_string()) ")"
                     }

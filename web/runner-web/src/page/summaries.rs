@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use runner_actors::{RunRecord, SummaryPage, SummaryPlace};
 
 use super::frame::frame;
-use super::text::{Visible, name, number};
+use super::text::{VisibleMarkup, name, number};
 
 /// Those that the record shows, and the way to the others.
 pub(super) fn summaries_of(run: &RunRecord) -> Markup {
@@ -22,10 +22,10 @@ pub(super) fn summaries_of(run: &RunRecord) -> Markup {
 /// A page of them alone.
 pub(crate) fn summaries(run: &RunRecord, page: &SummaryPage, can_sign_out: bool) -> String {
     let main = html! {
-        h1 { "Summaries of " (Visible(name(run))) " " span class="number" { (number(run)) } }
+        h1 { "Summaries of " (VisibleMarkup(name(run))) " " span class="number" { (number(run)) } }
         @for one in &page.summaries { (summary_of(&one.job, &one.text)) }
         @if let Some(place) = page.next { (more(&run.id, place)) }
-        p { a href={ "/runs/" (Visible(&run.id)) } { "The run" } }
+        p { a href={ "/runs/" (VisibleMarkup(&run.id)) } { "The run" } }
     };
     let title = format!("Summaries of {} {}", name(run), number(run));
     frame(&title, None, &main, can_sign_out)
@@ -34,7 +34,7 @@ pub(crate) fn summaries(run: &RunRecord, page: &SummaryPage, can_sign_out: bool)
 fn summary_of(job: &str, text: &str) -> Markup {
     html! {
         @if !text.is_empty() {
-            h2 { "Summary of " (Visible(job)) }
+            h2 { "Summary of " (VisibleMarkup(job)) }
             div class="summary" { (super::markdown::markup(text)) }
         }
     }
@@ -42,6 +42,6 @@ fn summary_of(job: &str, text: &str) -> Markup {
 
 fn more(run: &str, place: SummaryPlace) -> Markup {
     html! {
-        p { a href={ "/runs/" (Visible(run)) "/summaries?cursor=" (place.to_string()) } { "More summaries" } }
+        p { a href={ "/runs/" (VisibleMarkup(run)) "/summaries?cursor=" (place.to_string()) } { "More summaries" } }
     }
 }

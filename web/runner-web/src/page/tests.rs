@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use runner_actors::{RunTest, RunTests};
 use runner_core::test_report::TestCase;
 
-use super::text::{Visible, badge, duration, word};
+use super::text::{VisibleMarkup, badge, duration, word};
 
 /// Tests of a kind that the page shows.
 const MAX_SHOWN: usize = 50;
@@ -23,10 +23,10 @@ pub(super) fn tests(run: &str, tests: &RunTests) -> Markup {
     html! {
         h2 id="tests" { "Tests" }
         p { (counts.line()) ", " (duration(counts.duration_ms)) " in all. "
-            a href={ "/runs/" (Visible(run)) "/tests" } { "All of them" } " (JSON)" }
+            a href={ "/runs/" (VisibleMarkup(run)) "/tests" } { "All of them" } " (JSON)" }
         @for job in tests.jobs.iter().filter(|job| !job.notes.is_empty()) {
             @for note in &job.notes {
-                p class="reason" { (Visible(&job.name)) ": " (Visible(note)) }
+                p class="reason" { (VisibleMarkup(&job.name)) ": " (VisibleMarkup(note)) }
             }
         }
         (list("Failed", tests.tests.iter().filter(bad), true))
@@ -54,16 +54,16 @@ fn details(one: &RunTest, open: bool) -> Markup {
             summary {
                 (badge(if test.outcome.is_bad() { "failure" } else { "success" }))
                 span class="title" {
-                    (Visible(&test.full_name()))
-                    @if let Some(place) = place(test) { " " span class="why" { (Visible(&place)) } }
+                    (VisibleMarkup(&test.full_name()))
+                    @if let Some(place) = place(test) { " " span class="why" { (VisibleMarkup(&place)) } }
                 }
-                span class="took" { (Visible(&one.job)) @if let Some(ms) = test.duration_ms { ", " (duration(ms)) } }
+                span class="took" { (VisibleMarkup(&one.job)) @if let Some(ms) = test.duration_ms { ", " (duration(ms)) } }
             }
-            @if let Some(why) = &test.quarantine { p class="reason" { "In quarantine: " (Visible(why)) } }
+            @if let Some(why) = &test.quarantine { p class="reason" { "In quarantine: " (VisibleMarkup(why)) } }
             @if let Some(failure) = &test.failure {
-                p class="reason" { (word(&test.outcome)) ": " (Visible(&failure.message)) }
+                p class="reason" { (word(&test.outcome)) ": " (VisibleMarkup(&failure.message)) }
                 @for part in [&failure.detail, &failure.output] {
-                    @if !part.is_empty() { pre { (Visible(part)) } }
+                    @if !part.is_empty() { pre { (VisibleMarkup(part)) } }
                 }
             }
         }
@@ -85,7 +85,7 @@ fn slow(tests: &RunTests) -> Markup {
         @if !slow.is_empty() {
             h3 { "Slowest" }
             ul { @for one in slow.iter().take(MAX_SLOW) {
-                li { (Visible(&one.test.full_name())) " " (duration(one.test.duration_ms.unwrap_or_default())) }
+                li { (VisibleMarkup(&one.test.full_name())) " " (duration(one.test.duration_ms.unwrap_or_default())) }
             } }
         }
     }

@@ -5,9 +5,9 @@ use runner_actors::RunRecord;
 
 /// Text of strangers: nothing in it is markup, and what would not be seen is made visible.
 #[derive(Clone, Copy)]
-pub(super) struct Visible<'a>(pub(super) &'a str);
+pub(super) struct VisibleMarkup<'a>(pub(super) &'a str);
 
-impl Render for Visible<'_> {
+impl Render for VisibleMarkup<'_> {
     fn render_to(&self, page: &mut String) {
         page.push_str(&edge_web::visible::markup(self.0));
     }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_a_stranger_wrote_is_text() {
         assert_eq!(
-            Visible("<b title='x'>&\u{1b}").render().0,
+            VisibleMarkup("<b title='x'>&\u{1b}").render().0,
             "&lt;b title=&#39;x&#39;&gt;&amp;&lt;U+001B&gt;"
         );
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use config_core::Environment;
 use runner_actors::{EnvironmentSettings, RunnerSettings, ScopeSettings};
 use runner_core::protection::ForkApproval;
-use runner_web::config::{Flags, RunnerConfig};
+use runner_web::config::{RunnerConfig, RunnerFlags};
 use scripted_peers::Play;
 use serde_json::{Value, json};
 
@@ -39,7 +39,11 @@ fn scopes(text: &str) -> ScopeSettings {
     let pairs = [("FORGE_WEBHOOK_SECRET", SECRET)];
     let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
     let file = ("runner.toml", text.as_bytes(), Path::new("/"));
-    let config = RunnerConfig::parse(Some(file), &Flags::default(), &Environment::from_os(pairs));
+    let config = RunnerConfig::parse(
+        Some(file),
+        &RunnerFlags::default(),
+        &Environment::from_os(pairs),
+    );
     config.unwrap().runner.scopes
 }
 
@@ -453,14 +457,18 @@ fn i17_settings_of_scopes_are_read_and_mistakes_are_named() {
         let pairs = [("FORGE_WEBHOOK_SECRET".into(), SECRET.into())];
         let file = ("runner.toml", text.as_bytes(), Path::new("/"));
         let environment = Environment::from_os(pairs);
-        let wrong = RunnerConfig::parse(Some(file), &Flags::default(), &environment);
+        let wrong = RunnerConfig::parse(Some(file), &RunnerFlags::default(), &environment);
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains(part), "{part} in {wrong}");
     }
     let text = "[repository.\"acme/own\"]\nwebhook_secret = \"a-secret-of-its-own\"\n";
     let pairs = [("FORGE_WEBHOOK_SECRET".into(), SECRET.into())];
     let file = ("runner.toml", text.as_bytes(), Path::new("/"));
-    let config = RunnerConfig::parse(Some(file), &Flags::default(), &Environment::from_os(pairs));
+    let config = RunnerConfig::parse(
+        Some(file),
+        &RunnerFlags::default(),
+        &Environment::from_os(pairs),
+    );
     let site = Site::new();
     let runner = site.start_with(Setup {
         secrets: config.unwrap().secrets,

@@ -12,11 +12,11 @@ use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
 use runner_core::protection::ForkApproval;
-use runner_web::config::{Flags, RunnerConfig, services_at};
-use runner_web::{RunnerServer, ServerOptions};
+use runner_web::config::{RunnerConfig, RunnerFlags, services_at};
+use runner_web::{RunnerServer, RunnerServerOptions};
 use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
 use serde_json::{Value, json};
-use store::{Options, SharedStore, Store};
+use store::{SharedStore, Store, StoreOptions};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -114,7 +114,8 @@ impl Site {
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ];
         let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
-        let config = RunnerConfig::parse(None, &Flags::default(), &Environment::from_os(pairs));
+        let config =
+            RunnerConfig::parse(None, &RunnerFlags::default(), &Environment::from_os(pairs));
         let mut settings = config.unwrap().runner;
         settings.data = setup
             .data
@@ -134,7 +135,7 @@ impl Site {
         let services = setup.services.as_ref();
         settings.services = services.map(|one| services_at(one.local_addr().unwrap()));
         (setup.change)(&mut settings);
-        let options = ServerOptions {
+        let options = RunnerServerOptions {
             secrets: setup.secrets,
             body: BodyLimits {
                 max_bytes: 1 << 20,
@@ -225,7 +226,7 @@ pub(crate) fn sign(body: &[u8]) -> String {
 impl Runner {
     fn start(
         settings: RunnerSettings,
-        options: ServerOptions,
+        options: RunnerServerOptions,
         (services, shared): (Option<TcpListener>, Option<(SharedStore, RoleControl)>),
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -291,11 +292,11 @@ impl Drop for Runner {
 /// The store in a folder. The lock of a previous incarnation is held until a git that was just
 /// started closes what it inherited.
 async fn opened(folder: &Path) -> Store {
-    let mut store = Store::open(folder, &Options::new("workflow-runner"));
+    let mut store = Store::open(folder, &StoreOptions::new("workflow-runner"));
     let began = Instant::now();
     while store.is_err() && began.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        store = Store::open(folder, &Options::new("workflow-runner"));
+        store = Store::open(folder, &StoreOptions::new("workflow-runner"));
     }
     store.unwrap()
 }

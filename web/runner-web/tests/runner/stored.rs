@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 use serde_json::json;
-use store::{Options, RawBytes, Row, Store, StoreError, Table};
+use store::{RawBytes, Row, Store, StoreError, StoreOptions, Table};
 
 use crate::harness::{Site, TEST_TIMEOUT, push, status, within};
 use crate::receiver::WORKFLOW;
@@ -77,7 +77,7 @@ impl Row for LonelyRun {
 fn w32_rows_that_cannot_be_read_are_put_aside_and_the_runner_goes_on() {
     let site = Site::new();
     let data = site.folder.path().join("runs");
-    let store = Store::open(&data, &Options::new("workflow-runner")).unwrap();
+    let store = Store::open(&data, &StoreOptions::new("workflow-runner")).unwrap();
     let old: Table<String, OldRun> = Table::new("runner_runs");
     let raw: Table<String, RawBytes> = Table::new("runner_runs");
     let begun: Table<String, LonelyRun> = Table::new("runner_runs");

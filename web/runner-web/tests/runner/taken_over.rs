@@ -4,7 +4,7 @@
 use cluster_actors::replica::{RoleControl, RoleEvent, StoreSight};
 use scripted_peers::postgres::PostgresServer;
 use serde_json::{Value, json};
-use store::{Options, SharedStore};
+use store::{SharedStore, StoreOptions};
 
 use crate::harness::{Runner, Setup, Site, push, within};
 
@@ -12,7 +12,7 @@ const SCHEMA: &str = "taken_over";
 
 /// One process beside the store.
 fn beside(server: &PostgresServer, address: &str) -> (SharedStore, RoleControl) {
-    let options = Options::new("workflow-runner").schema(SCHEMA);
+    let options = StoreOptions::new("workflow-runner").schema(SCHEMA);
     let key = format!("the key of {address}");
     let url = server.url().parse().unwrap();
     let shared = SharedStore::new(&url, &options, (address, &key)).unwrap();

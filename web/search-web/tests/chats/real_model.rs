@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use config_core::Secret;
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::llm::{
-    ChatEvent, ChatRequest, ChatRole, Format, LlmClient, LlmError, LlmProtocol, Message,
+    AnswerFormat, ChatEvent, ChatRequest, ChatRole, LlmClient, LlmError, LlmMessage, LlmProtocol,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +71,10 @@ impl Drop for TinyModel {
 fn question() -> ChatRequest {
     ChatRequest {
         model: "tiny".to_owned(),
-        messages: vec![Message::new(ChatRole::User, "How much does the pump move?")],
+        messages: vec![LlmMessage::new(
+            ChatRole::User,
+            "How much does the pump move?",
+        )],
         max_tokens: Some(24),
         temperature: Some(0.0),
         seed: Some(1),
@@ -92,7 +95,7 @@ async fn a_real_model_streams_keeps_to_a_schema_and_wants_its_key() {
 
     let schema = json!({"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": false});
     let strict = ChatRequest {
-        format: Format::Schema {
+        format: AnswerFormat::Schema {
             name: "answer".to_owned(),
             schema,
         },

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use config_core::Environment;
-use search_web::{ServerOptions, boot};
+use search_web::{SearchServerOptions, boot};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Home, Server};
@@ -28,7 +28,7 @@ impl Configured {
         running
     }
 
-    pub(crate) fn launch(roles: &Value, change: impl FnOnce(&mut ServerOptions)) -> Self {
+    pub(crate) fn launch(roles: &Value, change: impl FnOnce(&mut SearchServerOptions)) -> Self {
         let home = Home::new();
         std::fs::create_dir(home.path().join("more")).expect("a folder");
         home.write("valve.md", "# Valve\n\nthe valve leaks\n");

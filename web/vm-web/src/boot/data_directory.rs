@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use store::{OpenError, Options, Store, StoreError};
+use store::{OpenError, Store, StoreError, StoreOptions};
 use vm_actors::image_storage::ImageStorageError;
 use vm_core::token::{TokenKey, WeakKey};
 use vm_engine::image::ImageError;
@@ -15,7 +15,7 @@ const KEY_BYTES: usize = 32;
 
 /// Why a manager cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum BootError {
+pub enum ManagerBootError {
     /// A file or directory cannot be used.
     #[error("{what} {}: {source}", path.display())]
     File {
@@ -56,9 +56,12 @@ pub enum BootError {
     Objects(#[from] ImageStorageError),
 }
 
-pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BootError {
+pub(super) fn failed(
+    what: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> ManagerBootError {
     let path = path.to_owned();
-    move |source| BootError::File { what, path, source }
+    move |source| ManagerBootError::File { what, path, source }
 }
 
 /// The data directory of a manager.
@@ -72,7 +75,7 @@ impl DataDirectory {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn open(data: &Path) -> Result<Self, BootError> {
+    pub fn open(data: &Path) -> Result<Self, ManagerBootError> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -112,26 +115,26 @@ impl DataDirectory {
     ///
     /// # Errors
     /// When a manager runs on it.
-    pub fn alone(&self) -> Result<Store, BootError> {
-        Ok(Store::open(&self.data, &Options::new("vm-manager"))?)
+    pub fn alone(&self) -> Result<Store, ManagerBootError> {
+        Ok(Store::open(&self.data, &StoreOptions::new("vm-manager"))?)
     }
 
     /// The key that tokens are signed with; made at the first call.
     ///
     /// # Errors
     /// When it cannot be read or made, or others can read it.
-    pub fn token_key(&self) -> Result<TokenKey, BootError> {
+    pub fn token_key(&self) -> Result<TokenKey, ManagerBootError> {
         let path = self.data.join("token.key");
         let bytes = match File::open(&path) {
             Ok(file) => read_key(file, &path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.make_key(&path)?,
             Err(error) => return Err(failed("cannot open the token key", &path)(error)),
         };
-        TokenKey::new(&bytes).map_err(|source| BootError::WeakKey { path, source })
+        TokenKey::new(&bytes).map_err(|source| ManagerBootError::WeakKey { path, source })
     }
 
     /// Made beside and linked into place: of two programs that begin at once, one makes the key.
-    fn make_key(&self, path: &Path) -> Result<Vec<u8>, BootError> {
+    fn make_key(&self, path: &Path) -> Result<Vec<u8>, ManagerBootError> {
         let mut bytes = vec![0; KEY_BYTES];
         getrandom::fill(&mut bytes).expect("Linux gives random bytes to whoever asks");
         let beside = self.data.join(format!("token.key.{}", std::process::id()));
@@ -158,14 +161,14 @@ impl DataDirectory {
     }
 }
 
-fn read_key(mut file: File, path: &Path) -> Result<Vec<u8>, BootError> {
+fn read_key(mut file: File, path: &Path) -> Result<Vec<u8>, ManagerBootError> {
     let metadata = file
         .metadata()
         .map_err(failed("cannot read the token key", path))?;
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         let path = path.to_owned();
-        return Err(BootError::OpenKey { path, mode });
+        return Err(ManagerBootError::OpenKey { path, mode });
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use config_core::{ObjectSettings, ObjectTable, Origin, Setting};
+use config_core::{ObjectSettings, ObjectTable, Setting, SettingOrigin};
 use vm_actors::VmSettings;
 use vm_core::DriverName;
 
@@ -87,6 +87,6 @@ impl Default for ManagerConfig {
 }
 
 const fn unset<T>(value: T) -> Setting<T> {
-    let origin = Origin::Default;
+    let origin = SettingOrigin::Default;
     Setting { value, origin }
 }

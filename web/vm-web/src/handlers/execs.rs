@@ -13,10 +13,10 @@ use vm_core::{ExecError, ExecId, ExecSpec};
 use vmm_api_core::{Chunk, ExecReport, ExecStarted, NewExec};
 
 use super::json;
-use crate::auth::{Caller, Reader, Writer};
+use crate::auth::{Caller, ReadCaller, WriteCaller};
 use crate::follow;
 use crate::problems::{of_ask, of_vm};
-use crate::state::VmState;
+use crate::state::VmWebState;
 
 /// How long a guest may take to begin, or to hear of the end of, a command.
 const GUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,8 +39,8 @@ pub(crate) struct FollowQuery {
     responses((status = 202, description = "It was started.", body = ExecStarted), (status = 409, description = "The VM takes no work."))
 )]
 pub(crate) async fn start(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     body: ApiJson<NewExec>,
 ) -> Result<HttpResponse, Problem> {
@@ -84,8 +84,8 @@ fn field(error: &ExecError) -> &'static str {
     )
 )]
 pub(crate) async fn show(
-    caller: Reader,
-    state: web::Data<VmState>,
+    caller: ReadCaller,
+    state: web::Data<VmWebState>,
     path: web::Path<(String, String)>,
     query: web::Query<FollowQuery>,
 ) -> Result<HttpResponse, Problem> {
@@ -108,7 +108,7 @@ pub(crate) async fn show(
 }
 
 pub(super) fn find(
-    state: &VmState,
+    state: &VmWebState,
     caller: &Caller,
     vm: &str,
     exec: &str,
@@ -151,8 +151,8 @@ impl KillQuery {
     responses((status = 204, description = "The VM was told."), (status = 404, description = "Nothing of this id was started there."), (status = 422, description = "The time to clean up is too long."))
 )]
 pub(crate) async fn kill(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     path: web::Path<(String, String)>,
     query: web::Query<KillQuery>,
 ) -> Result<HttpResponse, Problem> {

@@ -16,9 +16,9 @@ use vm_actors::messages::{GetFiles, PutFiles, TarPart, VmFailure};
 use vmm_api_core::FilesPut;
 
 use super::json;
-use crate::auth::{Reader, Writer};
+use crate::auth::{ReadCaller, WriteCaller};
 use crate::problems::{of_ask, of_vm};
-use crate::state::VmState;
+use crate::state::VmWebState;
 
 /// The largest tar that is passed on, in bytes.
 const MAX_TAR: u64 = 16 << 30;
@@ -67,8 +67,8 @@ impl FilesQuery {
     responses((status = 200, description = "What was unpacked.", body = FilesPut), (status = 422, description = "It is no tar, or would leave its folder."), (status = 507, description = "The VM's disk is full."))
 )]
 pub(crate) async fn put(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     query: web::Query<FilesQuery>,
     request: HttpRequest,
@@ -154,8 +154,8 @@ async fn pass_on(mut payload: web::Payload, send: mpsc::Sender<TarPart>) -> Resu
     responses((status = 200, description = "A tar. A connection that breaks means that it is not whole.", content_type = "application/x-tar", body = Vec<u8>), (status = 404, description = "No such path."))
 )]
 pub(crate) async fn get(
-    caller: Reader,
-    state: web::Data<VmState>,
+    caller: ReadCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     query: web::Query<FilesQuery>,
 ) -> Result<HttpResponse, Problem> {

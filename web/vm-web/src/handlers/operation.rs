@@ -5,18 +5,18 @@ use actix_web::{HttpResponse, web};
 use edge_web::{Metrics, Problem, metrics_text};
 use supervision::ActorTree;
 use vm_actors::images::HostState;
-use vmm_api_core::{Health, HealthStatus};
+use vmm_api_core::{HealthStatus, ManagerHealth};
 
 use super::json;
-use crate::auth::Reader;
-use crate::state::VmState;
+use crate::auth::ReadCaller;
+use crate::state::VmWebState;
 
 /// Tells how the manager is, what isolation its VMs have, and why. Needs no token.
 #[utoipa::path(
     get, path = "/health", tag = "operation",
-    responses((status = 200, description = "How it is.", body = Health))
+    responses((status = 200, description = "How it is.", body = ManagerHealth))
 )]
-pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
+pub(crate) async fn health(state: web::Data<VmWebState>) -> HttpResponse {
     let view = state.view.clone();
     let images = tokio::task::spawn_blocking(move || view.shared_images()).await;
     let host = state.view.host();
@@ -33,7 +33,7 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
         }
         HostState::Ready => HealthStatus::Ok,
     };
-    let health = Health {
+    let health = ManagerHealth {
         status,
         preparing,
         isolation: state.view.isolation(),
@@ -49,7 +49,7 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
 
 /// `GET /metrics`, with a token.
 pub(crate) async fn metrics(
-    _caller: Reader,
+    _caller: ReadCaller,
     metrics: web::Data<Metrics>,
 ) -> Result<HttpResponse, Problem> {
     metrics_text(metrics).await
@@ -57,7 +57,7 @@ pub(crate) async fn metrics(
 
 /// `GET /admin/actors`, with a token.
 pub(crate) async fn actors(
-    _caller: Reader,
+    _caller: ReadCaller,
     tree: web::Data<ActorTree>,
 ) -> Result<HttpResponse, Problem> {
     edge_web::actor_tree(async move { Ok(tree.snapshot()) }).await
@@ -65,7 +65,7 @@ pub(crate) async fn actors(
 
 /// `GET /admin/actors/events`, with a token.
 pub(crate) async fn actor_changes(
-    _caller: Reader,
+    _caller: ReadCaller,
     tree: web::Data<ActorTree>,
 ) -> Result<HttpResponse, Problem> {
     edge_web::actor_events(&tree)

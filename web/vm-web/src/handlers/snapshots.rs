@@ -12,9 +12,9 @@ use vm_core::SnapshotName;
 use vmm_api_core::{NewSnapshot, SnapshotView};
 
 use super::json;
-use crate::auth::{Reader, Writer};
+use crate::auth::{ReadCaller, WriteCaller};
 use crate::problems::{of_ask, of_vm};
-use crate::state::VmState;
+use crate::state::VmWebState;
 
 /// Longer than taking one, or going back to it, may take.
 const TIMEOUT: Duration = SNAPSHOT_TIMEOUT.saturating_add(Duration::from_secs(60));
@@ -32,8 +32,8 @@ const TIMEOUT: Duration = SNAPSHOT_TIMEOUT.saturating_add(Duration::from_secs(60
     )
 )]
 pub(crate) async fn take(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     body: ApiJson<NewSnapshot>,
 ) -> Result<HttpResponse, Problem> {
@@ -56,8 +56,8 @@ pub(crate) async fn take(
     responses((status = 200, description = "What it can go back to.", body = Vec<SnapshotView>))
 )]
 pub(crate) async fn list(
-    caller: Reader,
-    state: web::Data<VmState>,
+    caller: ReadCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let vm = state.vm(&id, &caller.0)?;
@@ -76,8 +76,8 @@ pub(crate) async fn list(
     )
 )]
 pub(crate) async fn restore(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(RestoreSnapshot { name }, TIMEOUT).await;
@@ -91,8 +91,8 @@ pub(crate) async fn restore(
     responses((status = 204, description = "There is none of this name."), (status = 409, description = "The VM has ended."))
 )]
 pub(crate) async fn forget(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(ForgetSnapshot { name }, TIMEOUT).await;
@@ -101,8 +101,8 @@ pub(crate) async fn forget(
 
 /// Has the VM's actor do something with one of its snapshots.
 async fn change_snapshot(
-    caller: &Writer,
-    state: &VmState,
+    caller: &WriteCaller,
+    state: &VmWebState,
     (id, name): &(String, String),
     ask: impl AsyncFnOnce(ChildRef<Vm>, SnapshotName) -> Result<Result<(), VmFailure>, AskError>,
 ) -> Result<HttpResponse, Problem> {
@@ -117,5 +117,5 @@ async fn change_snapshot(
 /// What is no name at all is the name of no snapshot.
 fn named(name: &str) -> Result<SnapshotName, Problem> {
     name.parse()
-        .map_err(|error: vm_core::IdError| Problem::not_found(error.to_string()))
+        .map_err(|error: vm_core::VmmIdError| Problem::not_found(error.to_string()))
 }

@@ -7,8 +7,8 @@ use vm_actors::images::ImageFailure;
 use vmm_api_core::{ImageView, PoolStock};
 
 use super::json;
-use crate::auth::Reader;
-use crate::state::VmState;
+use crate::auth::ReadCaller;
+use crate::state::VmWebState;
 
 /// Lists the images that VMs can be made of.
 #[utoipa::path(
@@ -16,8 +16,8 @@ use crate::state::VmState;
     responses((status = 200, description = "All images, by digest.", body = Vec<ImageView>), (status = 503, description = "They are being made."))
 )]
 pub(crate) async fn images(
-    _caller: Reader,
-    state: web::Data<VmState>,
+    _caller: ReadCaller,
+    state: web::Data<VmWebState>,
 ) -> Result<HttpResponse, Problem> {
     let view = state.view.clone();
     let listed = tokio::task::spawn_blocking(move || view.images()).await;
@@ -39,7 +39,7 @@ pub(crate) async fn images(
     get, path = "/pool", tag = "vms", security(("token" = [])),
     responses((status = 200, description = "One entry for each kind of VM that is configured or was asked for.", body = Vec<PoolStock>))
 )]
-pub(crate) async fn pool(_caller: Reader, state: web::Data<VmState>) -> HttpResponse {
+pub(crate) async fn pool(_caller: ReadCaller, state: web::Data<VmWebState>) -> HttpResponse {
     let stock: Vec<PoolStock> = state.view.stock();
     json(StatusCode::OK, &stock)
 }

@@ -24,8 +24,8 @@ use vm_actors::{ExecRecord, Vm};
 use vmm_api_core::{TerminalCommand, TerminalEvent};
 
 use super::execs::find;
-use crate::auth::Writer;
-use crate::state::VmState;
+use crate::auth::WriteCaller;
+use crate::state::VmWebState;
 
 /// Connections at once.
 const CONNECTIONS: usize = 64;
@@ -72,8 +72,8 @@ pub(crate) struct TerminalQuery {
     )
 )]
 pub(crate) async fn open(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     gate: web::Data<TerminalGate>,
     id: web::Path<String>,
     query: web::Query<TerminalQuery>,

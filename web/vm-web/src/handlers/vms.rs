@@ -13,13 +13,14 @@ use vm_actors::messages::{
 };
 use vm_core::{LeaseError, VmSpec};
 use vmm_api_core::{
-    Allocated, LeaseRequest, LeaseView, NewVm, PauseRequest, Released, ReleasedVm, Vm,
+    AllocationView, LeaseRequest, LeaseView, NewVm, PauseRequest, ReleasedVm, ReleasedVmList,
+    VmView,
 };
 
 use super::json;
-use crate::auth::{Reader, Writer};
+use crate::auth::{ReadCaller, WriteCaller};
 use crate::problems::{of_ask, of_create, of_vm};
-use crate::state::{VmState, running};
+use crate::state::{VmWebState, running};
 
 /// Longer than a VM may take to stand still or to go on.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -30,12 +31,12 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Lists the VMs that are given out.
 #[utoipa::path(
     get, path = "/vms", tag = "vms", security(("token" = [])),
-    responses((status = 200, description = "All VMs the caller sees, by id.", body = Vec<Vm>))
+    responses((status = 200, description = "All VMs the caller sees, by id.", body = Vec<VmView>))
 )]
-pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpResponse {
+pub(crate) async fn list(caller: ReadCaller, state: web::Data<VmWebState>) -> HttpResponse {
     let vms = state.view.vms().into_iter();
     let seen = vms.filter(|vm| caller.0.sees(&vm.entry.subject));
-    let views: Vec<Vm> = seen.map(|vm| vm.entry.view()).collect();
+    let views: Vec<VmView> = seen.map(|vm| vm.entry.view()).collect();
     json(StatusCode::OK, &views)
 }
 
@@ -45,7 +46,7 @@ pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpRespo
     post, path = "/vms", tag = "vms", security(("token" = [])), request_body = NewVm,
     params(("Idempotency-Key" = Option<String>, Header, description = "Tells an order sent twice from two orders; at most 200 visible characters.")),
     responses(
-        (status = 201, description = "The VM is ready.", body = Allocated),
+        (status = 201, description = "The VM is ready.", body = AllocationView),
         (status = 409, description = "Less isolation than asked for is all there is."),
         (status = 410, description = "The VM of this Idempotency-Key has ended."),
         (status = 422, description = "Outside of the limits, an unknown image, a network that is not allowed, or a key that was used for another order."),
@@ -54,8 +55,8 @@ pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpRespo
     )
 )]
 pub(crate) async fn create(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     request: HttpRequest,
     body: ApiJson<NewVm>,
 ) -> Result<HttpResponse, Problem> {
@@ -65,7 +66,7 @@ pub(crate) async fn create(
     let create = CreateVm { spec, subject, key };
     let answer = state.scheduler.ask(create).await;
     let created = answer.map_err(|error| of_ask(&error))?.map_err(of_create)?;
-    let allocated = Allocated {
+    let allocated = AllocationView {
         id: created.id.to_string(),
         state: created.state.label().to_owned(),
         source: created.source,
@@ -102,11 +103,11 @@ fn request_key(
 /// Shows one VM.
 #[utoipa::path(
     get, path = "/vms/{id}", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
-    responses((status = 200, description = "The VM.", body = Vm), (status = 404, description = "There is none, or it is somebody else's."))
+    responses((status = 200, description = "The VM.", body = VmView), (status = 404, description = "There is none, or it is somebody else's."))
 )]
 pub(crate) async fn show(
-    caller: Reader,
-    state: web::Data<VmState>,
+    caller: ReadCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let vm = state.vm(&id, &caller.0)?;
@@ -119,8 +120,8 @@ pub(crate) async fn show(
     responses((status = 204, description = "It is gone."))
 )]
 pub(crate) async fn release(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let Ok(vm) = state.vm(&id, &caller.0) else {
@@ -143,11 +144,11 @@ pub(crate) async fn release(
 /// the scope `vms:admin` only the caller's own.
 #[utoipa::path(
     delete, path = "/vms/stuck", tag = "vms", security(("token" = [])),
-    responses((status = 200, description = "What was released and why, and how many are fine.", body = Released))
+    responses((status = 200, description = "What was released and why, and how many are fine.", body = ReleasedVmList))
 )]
 pub(crate) async fn release_stuck(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
 ) -> Result<HttpResponse, Problem> {
     let subject = caller.0.only();
     let released = state
@@ -159,7 +160,7 @@ pub(crate) async fn release_stuck(
         id: id.to_string(),
         reason: reason.label().to_owned(),
     });
-    let released = Released {
+    let released = ReleasedVmList {
         released: released.collect(),
         kept,
     };
@@ -173,8 +174,8 @@ pub(crate) async fn release_stuck(
     responses((status = 200, description = "When the lease ends now.", body = LeaseView), (status = 409, description = "It is over, or as long as any may be."))
 )]
 pub(crate) async fn lease(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     body: ApiJson<LeaseRequest>,
 ) -> Result<HttpResponse, Problem> {
@@ -206,8 +207,8 @@ pub(crate) async fn lease(
     responses((status = 204, description = "It stands still."), (status = 409, description = "Something runs in it, or its driver cannot."))
 )]
 pub(crate) async fn pause(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
     body: ApiJson<PauseRequest>,
 ) -> Result<HttpResponse, Problem> {
@@ -228,8 +229,8 @@ pub(crate) async fn pause(
     responses((status = 204, description = "It runs."), (status = 409, description = "It has ended."))
 )]
 pub(crate) async fn resume(
-    caller: Writer,
-    state: web::Data<VmState>,
+    caller: WriteCaller,
+    state: web::Data<VmWebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let actor = state.actor(&id, &caller.0)?;

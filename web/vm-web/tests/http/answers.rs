@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vm_actors::VmSettings;
 use vm_core::admission::Capacity;
-use vm_core::token::Scope;
+use vm_core::token::TokenScope;
 
 use crate::client::{Server, read_answer};
 use crate::scripted::{Lab, Next};
@@ -90,7 +90,7 @@ fn a_command_is_followed_to_its_end() {
         (Some("running"), true)
     );
     let mut following = server.connect();
-    let token = server.token("runner", Scope::Read);
+    let token = server.token("runner", TokenScope::Read);
     write!(
         following,
         "GET /vms/{vm}/exec/{sleep}?follow=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -119,7 +119,7 @@ fn r12_a_machine_that_dies_ends_a_followed_command_as_lost() {
     let exec = server.exec(&vm, &["sleep"]);
     let id = vm.parse().unwrap();
     let mut following = server.connect();
-    let token = server.token("runner", Scope::Read);
+    let token = server.token("runner", TokenScope::Read);
     write!(
         following,
         "GET /vms/{vm}/exec/{exec}?follow=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -154,7 +154,7 @@ fn files_go_in_and_come_out() {
         .collect();
     let token = format!(
         "Authorization: Bearer {}\r\n",
-        server.token("runner", Scope::Write)
+        server.token("runner", TokenScope::Write)
     );
     let put = server.send(
         &format!("PUT /vms/{vm}/files?path=/workspace"),
@@ -267,7 +267,7 @@ fn what_cannot_be_had_is_said_with_its_status() {
 #[test]
 fn an_order_sent_twice_is_one_vm() {
     let server = Server::start();
-    let token = server.token("runner", Scope::Write);
+    let token = server.token("runner", TokenScope::Write);
     let send = |key: &str, body: &str| {
         let headers = format!("Authorization: Bearer {token}\r\nIdempotency-Key: {key}\r\n");
         server.send("POST /vms", &headers, body.as_bytes())

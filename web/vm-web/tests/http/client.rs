@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use edge_web::ServeOptions;
 use serde_json::Value;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use tokio::sync::oneshot;
 use vm_actors::{VmService, VmSettings, wall};
-use vm_core::token::{Claims, Scope, TokenKey};
-use vm_web::{ServerOptions, VmServer};
+use vm_core::token::{Claims, TokenKey, TokenScope};
+use vm_web::{ManagerServerOptions, VmServer};
 
 use crate::scripted::{DEADLINE, Lab};
 
@@ -69,7 +69,7 @@ impl Server {
         let (own_lab, own_key) = (Arc::clone(lab), key.clone());
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let store = Store::in_memory(&Options::new("test")).unwrap();
+                let store = Store::in_memory(&StoreOptions::new("test")).unwrap();
                 let service = VmService::new(
                     settings,
                     own_lab.driver(),
@@ -78,7 +78,7 @@ impl Server {
                     vm_actors::Clock::start(),
                 )
                 .unwrap();
-                let options = ServerOptions {
+                let options = ManagerServerOptions {
                     key: own_key,
                     hosts: Vec::new(),
                     serve: ServeOptions {
@@ -105,14 +105,14 @@ impl Server {
         }
     }
 
-    pub(crate) fn token(&self, subject: &str, scope: Scope) -> String {
+    pub(crate) fn token(&self, subject: &str, scope: TokenScope) -> String {
         let claims = Claims::new(subject, &[scope], wall(), Duration::from_secs(600));
         self.key.sign(&claims)
     }
 
     /// A request of the subject `runner`, which may write.
     pub(crate) fn call(&self, line: &str, body: &str) -> Answer {
-        let token = self.token("runner", Scope::Write);
+        let token = self.token("runner", TokenScope::Write);
         self.call_as(Some(&token), line, body)
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vm_actors::wall;
-use vm_core::token::{Claims, Scope, TokenKey};
+use vm_core::token::{Claims, TokenKey, TokenScope};
 
 use crate::client::Server;
 
@@ -45,10 +45,15 @@ fn without_a_token_only_health_is_open() {
 fn a_token_of_another_key_or_time_or_scope_is_refused() {
     let server = Server::start();
     let other = TokenKey::new(&[8; 32]).unwrap();
-    let claims = Claims::new("runner", &[Scope::Admin], wall(), Duration::from_secs(60));
+    let claims = Claims::new(
+        "runner",
+        &[TokenScope::Admin],
+        wall(),
+        Duration::from_secs(60),
+    );
     let forged = other.sign(&claims);
     assert_eq!(server.call_as(Some(&forged), "GET /vms", "").status, 401);
-    let reader = server.token("runner", Scope::Read);
+    let reader = server.token("runner", TokenScope::Read);
     assert_eq!(server.call_as(Some(&reader), "GET /vms", "").status, 200);
     for line in ["POST /vms", "DELETE /vms/stuck", "DELETE /vms/vm-1"] {
         assert_eq!(
@@ -64,7 +69,7 @@ fn r14_vms_of_another_subject_do_not_exist() {
     let server = Server::start();
     let vm = server.created();
     let exec = server.exec(&vm, &["echo", "secret"]);
-    let other = server.token("other", Scope::Write);
+    let other = server.token("other", TokenScope::Write);
     let call = |line: String, body: &str| server.call_as(Some(&other), &line, body);
     assert_eq!(
         call("GET /vms".to_owned(), "").json(),
@@ -90,7 +95,7 @@ fn r14_vms_of_another_subject_do_not_exist() {
     // Nothing to release, as for any id that is not there; and nothing happens.
     assert_eq!(call(format!("DELETE /vms/{vm}"), "").status, 204);
     assert_eq!(server.lab.alive().len(), 1);
-    let admin = server.token("operator", Scope::Admin);
+    let admin = server.token("operator", TokenScope::Admin);
     let listed = server.call_as(Some(&admin), "GET /vms", "").json();
     assert_eq!(listed[0]["id"], vm.as_str());
 }
@@ -115,7 +120,7 @@ fn r15_ids_that_climb_are_unknown() {
 #[test]
 fn pages_of_other_hosts_are_turned_away() {
     let server = Server::start();
-    let token = server.token("runner", Scope::Write);
+    let token = server.token("runner", TokenScope::Write);
     let headers = format!("Authorization: Bearer {token}\r\nOrigin: http://evil.example\r\n");
     assert_eq!(server.send("POST /vms", &headers, b"{}").status, 403);
 }

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use config_core::{Colours, Diagnostics, Environment, Origin};
-use vm_web::config::{Flags, ManagerConfig};
+use config_core::{Colours, Diagnostics, Environment, SettingOrigin};
+use vm_web::config::{ManagerConfig, ManagerFlags};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = std::path::absolute("../../config-samples")
@@ -24,7 +24,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn parse(
     name: &str,
     text: &[u8],
-    flags: &Flags,
+    flags: &ManagerFlags,
     environment: &Environment,
 ) -> Result<ManagerConfig, Diagnostics> {
     ManagerConfig::parse(name, text, Path::new("/base"), flags, environment)
@@ -42,7 +42,7 @@ fn each_wrong_file_gives_its_message() {
     for path in paths {
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = fs::read(&path).unwrap();
-        let wrong = parse(name, &text, &Flags::default(), &home()).expect_err(name);
+        let wrong = parse(name, &text, &ManagerFlags::default(), &home()).expect_err(name);
         let (found, beside) = (wrong.render(Colours::Off), path.with_extension("txt"));
         if update {
             fs::write(&beside, &found).unwrap();
@@ -60,7 +60,7 @@ fn each_right_file_loads() {
     for path in files("vm-manager") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = fs::read(&path).unwrap();
-        if let Err(wrong) = parse(name, &text, &Flags::default(), &home()) {
+        if let Err(wrong) = parse(name, &text, &ManagerFlags::default(), &home()) {
             panic!("{wrong}");
         }
     }
@@ -69,29 +69,29 @@ fn each_right_file_loads() {
 #[test]
 fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
     let text = b"listen = \"127.0.0.1:3\"\ndata_dir = \"state\"\n";
-    let flags = Flags {
+    let flags = ManagerFlags {
         listen: Some("127.0.0.1:1".to_owned()),
-        ..Flags::default()
+        ..ManagerFlags::default()
     };
     let variable =
         Environment::from_iter([("VM_MANAGER_LISTEN", "127.0.0.1:2"), ("HOME", "/home/me")]);
-    let listen = |text: &[u8], flags: &Flags, environment: &Environment| {
+    let listen = |text: &[u8], flags: &ManagerFlags, environment: &Environment| {
         let listen = parse("x", text, flags, environment).unwrap().listen;
         (listen.value.port(), listen.origin)
     };
-    let none = Flags::default();
+    let none = ManagerFlags::default();
     assert_eq!(
         listen(text, &flags, &variable),
-        (1, Origin::Flag("--listen"))
+        (1, SettingOrigin::Flag("--listen"))
     );
     assert_eq!(
         listen(text, &none, &variable),
-        (2, Origin::Variable("VM_MANAGER_LISTEN"))
+        (2, SettingOrigin::Variable("VM_MANAGER_LISTEN"))
     );
-    assert_eq!(listen(text, &none, &home()), (3, Origin::File));
+    assert_eq!(listen(text, &none, &home()), (3, SettingOrigin::File));
     assert_eq!(
         listen(b"# no file\n", &none, &home()),
-        (3100, Origin::Default)
+        (3100, SettingOrigin::Default)
     );
     let data = |text: &[u8]| parse("x", text, &none, &home()).unwrap().data.value;
     assert_eq!(data(text), Path::new("/base/state"));
@@ -102,7 +102,7 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
     let wrong = parse(
         "x",
         b"# no file\n",
-        &Flags {
+        &ManagerFlags {
             listen: Some("here".to_owned()),
             log_level: Some("loud".to_owned()),
             ..none.clone()
@@ -125,7 +125,7 @@ fn every_default_of_the_sample_is_that_of_its_row() {
     let text = fs::read(path.as_ref().expect("it exists")).expect("it can be read");
     let keys = vm_web::config::keys();
     let environment = home();
-    let input = config_core::Input::toml("x", &text, &environment);
+    let input = config_core::ConfigInput::toml("x", &text, &environment);
     let settings = input.effective(&keys, &[]).expect("it is right");
     let mut compared = 0;
     for setting in settings {

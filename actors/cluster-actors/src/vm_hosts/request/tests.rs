@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use config_core::Secret;
-use http_clients::vmm::{Health, HealthStatus, Isolation};
+use http_clients::vmm::{HealthStatus, Isolation, ManagerHealth};
 use parking_lot::Mutex;
-use store::{Options, Store};
+use store::{Store, StoreOptions};
 use vmm_api_core::{CapacityView, Kvm, PoolView, VmHostSettings};
 
 use super::*;
@@ -71,7 +71,7 @@ fn host(name: &str, url: &str) -> VmHostSettings {
 }
 
 fn request_of(settings: &[VmHostSettings]) -> VmRequest {
-    let store = Store::in_memory(&Options::new("test")).expect("memory");
+    let store = Store::in_memory(&StoreOptions::new("test")).expect("memory");
     let hosts = VmHosts::open(settings, &store, CordonTable::new("cordons"));
     VmRequest {
         key: "key".to_owned(),
@@ -128,7 +128,7 @@ async fn i18_a_job_waits_for_hosts_that_find_out_what_isolation_they_have() {
         host(name, &url)
     });
     let request = request_of(&settings);
-    let preparing = Health {
+    let preparing = ManagerHealth {
         status: HealthStatus::Degraded,
         preparing: Some("the canary boots".to_owned()),
         isolation: Isolation::EmulatedVm,
@@ -149,7 +149,7 @@ async fn i18_a_job_waits_for_hosts_that_find_out_what_isolation_they_have() {
     vm.expect("it is ready").detach();
     // What it turns out to be is no secret then.
     for index in 0..2 {
-        let emulated = Health {
+        let emulated = ManagerHealth {
             isolation: Isolation::EmulatedVm,
             ..health()
         };
@@ -335,7 +335,7 @@ impl Drop for Ended {
 async fn i18_a_machine_larger_than_any_host_does_not_wait_for_room() {
     let refuse = || manager(|_| ("503 Service Unavailable", "{}"));
     let request = request_of(&[host("one", &refuse()), host("two", &refuse())]);
-    let small = Health {
+    let small = ManagerHealth {
         capacity: Some(CapacityView {
             vms: 8,
             free_vms: 8,
@@ -367,7 +367,7 @@ fn i18_the_memory_of_a_host_is_known_in_whatever_case_its_label_is_asked_for() {
         ..host("one", "http://127.0.0.1:9")
     };
     let hosts = request_of(&[gpu]).hosts;
-    let large = Health {
+    let large = ManagerHealth {
         capacity: Some(CapacityView {
             mem_mib: 8192,
             ..CapacityView::default()
@@ -436,8 +436,8 @@ fn listed() -> ReportedImages {
     }
 }
 
-fn health() -> Health {
-    Health {
+fn health() -> ManagerHealth {
+    ManagerHealth {
         status: HealthStatus::Ok,
         preparing: None,
         isolation: Isolation::HardwareVm,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use http_clients::vmm::{ExecReport, ExecState, FollowEvent, VmmClient, VmmError};
 use orchestrator_engine::output::RunLog;
-use orchestrator_engine::process::{EndCause, Limits, ProcessEnd, StopSignal};
+use orchestrator_engine::process::{EndCause, ProcessEnd, ProcessLimits, StopSignal};
 
 use super::error::VmError;
 
@@ -21,7 +21,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How the agent's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExecEnd {
+pub(super) struct AgentExecEnd {
     pub(super) cause: EndCause,
     pub(super) end: ProcessEnd,
 }
@@ -40,10 +40,10 @@ impl Execution<'_> {
     /// When nobody can say how it ended, or it could not be started.
     pub(super) async fn until_end(
         &self,
-        limits: &Limits,
+        limits: &ProcessLimits,
         log: &mut RunLog,
         stop: &mut StopSignal,
-    ) -> Result<ExecEnd, VmError> {
+    ) -> Result<AgentExecEnd, VmError> {
         let started = Instant::now();
         let mut sink = LogSink {
             log,
@@ -65,12 +65,12 @@ impl Execution<'_> {
         let rest = self.follow(&mut sink, None);
         let ended = tokio::time::timeout(limits.grace + END_MARGIN, rest).await;
         Ok(match ended {
-            Ok(FollowEnd::Ended(Ok(report))) => exit(cause, &report).unwrap_or(ExecEnd {
+            Ok(FollowEnd::Ended(Ok(report))) => exit(cause, &report).unwrap_or(AgentExecEnd {
                 cause,
                 end: ProcessEnd::Signal(9),
             }),
             // The VM goes, and the process with it.
-            _ => ExecEnd {
+            _ => AgentExecEnd {
                 cause,
                 end: ProcessEnd::Signal(9),
             },
@@ -150,7 +150,7 @@ enum FollowEnd {
 /// The limits of time.
 #[derive(Clone, Copy)]
 struct Timers<'a> {
-    limits: &'a Limits,
+    limits: &'a ProcessLimits,
     started: Instant,
 }
 
@@ -187,7 +187,7 @@ impl LogSink<'_> {
 }
 
 /// How a process ended, by its manager's report. An exit code is never made up.
-fn exit(cause: EndCause, report: &ExecReport) -> Result<ExecEnd, VmError> {
+fn exit(cause: EndCause, report: &ExecReport) -> Result<AgentExecEnd, VmError> {
     let reason = || report.reason.clone().unwrap_or_default();
     let end = match (report.state, report.exit_code, report.signal) {
         (ExecState::Exited, Some(code), _) => ProcessEnd::Code(code),
@@ -202,7 +202,7 @@ fn exit(cause: EndCause, report: &ExecReport) -> Result<ExecEnd, VmError> {
             return Err(VmError::Lost(text));
         }
     };
-    Ok(ExecEnd { cause, end })
+    Ok(AgentExecEnd { cause, end })
 }
 
 #[cfg(test)]
@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn i18_the_earlier_limit_of_time_is_due() {
-        let limits = Limits {
+        let limits = ProcessLimits {
             wall: Duration::from_secs(60),
             stall: Some(Duration::from_secs(10)),
-            ..Limits::default()
+            ..ProcessLimits::default()
         };
         let started = Instant::now();
         let timers = Timers {

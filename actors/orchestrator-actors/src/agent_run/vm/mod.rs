@@ -30,7 +30,7 @@ use orchestrator_engine::process::{
 };
 
 pub(super) use self::error::VmError;
-use self::follow::{ExecEnd, Execution};
+use self::follow::{AgentExecEnd, Execution};
 use super::agent_paths::AgentPaths;
 use super::workspace::Workspace;
 use crate::ledger::RunVm;
@@ -223,7 +223,7 @@ impl VmPlan {
         spec: &ProcessSpec,
         log: &mut RunLog,
         stop: &mut StopSignal,
-    ) -> Result<(Instant, ExecEnd), VmError> {
+    ) -> Result<(Instant, AgentExecEnd), VmError> {
         let prepare = async {
             let tar = tarball::of_directory(&self.put);
             let put = vm.vmm.put_files(&vm.id, guest::IN, tar, TRANSFER_TIMEOUT);
@@ -251,7 +251,12 @@ impl VmPlan {
     }
 
     /// Takes commits and reports out. What cannot be had is said at the end of the log.
-    async fn take_out(&self, vm: &HeldVm, ended: &ExecEnd, log: &mut RunLog) -> Option<PathBuf> {
+    async fn take_out(
+        &self,
+        vm: &HeldVm,
+        ended: &AgentExecEnd,
+        log: &mut RunLog,
+    ) -> Option<PathBuf> {
         let limit = match ended.cause {
             EndCause::Stopped(StopCause::Shutdown) => STOP_TIMEOUT,
             _ => TRANSFER_TIMEOUT,

@@ -1,7 +1,7 @@
 //! Waiting for services: each is asked by its health check until it is ready.
 
 use runner_core::container::engine::{self, ContainerState};
-use runner_core::container::health::Health;
+use runner_core::container::health::ContainerHealth;
 use runner_core::state::StepEnd;
 
 use super::super::container_state::{WatchedService, engine_command};
@@ -29,17 +29,17 @@ impl StepRunner<'_> {
                 let succeeded = self.is_healthy(&service).await?;
                 let elapsed = service.since.elapsed();
                 match service.watch.observe(elapsed, succeeded) {
-                    Health::Healthy => {
+                    ContainerHealth::Healthy => {
                         self.log
                             .info(0, &format!("service {name} is healthy"))
                             .await;
                         break;
                     }
-                    Health::Starting(pause) => {
+                    ContainerHealth::Starting(pause) => {
                         self.still_runs(&name, &service.found.id).await?;
                         tokio::time::sleep(pause).await;
                     }
-                    Health::Unhealthy => {
+                    ContainerHealth::Unhealthy => {
                         let text = "its health check failed too often; what it printed is above";
                         return Err(self.lost_service(&name, text).await);
                     }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use http_clients::vmm::PROXY_SOCKET;
-use runner_core::container::engine::{ContainerState, Launch, Member, Mount, inspected};
+use runner_core::container::engine::{BindMount, ContainerState, JobContainer, Launch, inspected};
 use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
 use runner_core::context::{OWN_DIRECTORY, RUNNER_WORKSPACE, WORKSPACE};
-use runner_core::expr::{Scope, Value};
+use runner_core::expr::{ExprScope, ExprValue};
 use runner_core::hosted_label::calls_docker;
 use runner_core::plan::{DockerAction, PlannedStep};
 use runner_core::state::StepEnd;
@@ -130,7 +130,7 @@ impl StepRunner<'_> {
     ) -> Result<RequestedContainers, String> {
         let planned = &self.request.plan.jobs[self.request.job];
         let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
+        let scope = ExprScope::new(&contexts);
         let value = |data: &Option<runner_core::source_location::Located<_>>| {
             let data: Option<&runner_core::expr::Data> = data.as_ref().map(|it| &it.value);
             data.map(|data| data.value(&scope)).transpose()
@@ -145,7 +145,7 @@ impl StepRunner<'_> {
             .machine
             .container
             .as_deref()
-            .map(Value::text);
+            .map(ExprValue::text);
         let of_job = match (of_job, of_label) {
             (None, Some(image)) => container(&image)?,
             (of_job, _) => of_job,
@@ -258,7 +258,7 @@ impl StepRunner<'_> {
         let members = services
             .chain(job)
             .zip(2u8..)
-            .map(|((name, aliases), number)| Member {
+            .map(|((name, aliases), number)| JobContainer {
                 name,
                 number,
                 aliases,
@@ -352,13 +352,13 @@ impl StepRunner<'_> {
         let member = self.member(JOB);
         let folder = PROXY_SOCKET.rsplit_once('/').map_or("/", |(it, _)| it);
         let mounts = [
-            Mount::new(WORKSPACE, WORKSPACE),
-            Mount::new(WORKSPACE, "/__w"),
-            Mount::new(RUNNER_WORKSPACE, RUNNER_WORKSPACE),
-            Mount::new(OWN_DIRECTORY, OWN_DIRECTORY),
-            Mount::new(HOME, CONTAINER_HOME),
-            Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
-            Mount::new(folder, folder),
+            BindMount::new(WORKSPACE, WORKSPACE),
+            BindMount::new(WORKSPACE, "/__w"),
+            BindMount::new(RUNNER_WORKSPACE, RUNNER_WORKSPACE),
+            BindMount::new(OWN_DIRECTORY, OWN_DIRECTORY),
+            BindMount::new(HOME, CONTAINER_HOME),
+            BindMount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
+            BindMount::new(folder, folder),
         ];
         let env = [
             ("CI".to_owned(), "true".to_owned()),
@@ -392,7 +392,7 @@ impl StepRunner<'_> {
         &mut self,
         what: &str,
         command: &str,
-        member: &Member,
+        member: &JobContainer,
         words: Vec<String>,
     ) -> Result<ContainerState, String> {
         self.join(member).await?;
@@ -405,7 +405,7 @@ impl StepRunner<'_> {
     }
 
     /// A network namespace for a container.
-    pub(super) async fn join(&mut self, member: &Member) -> Result<(), String> {
+    pub(super) async fn join(&mut self, member: &JobContainer) -> Result<(), String> {
         let number = member.number.to_string();
         let exit = self.engine(["join", &member.name, &number]).await;
         succeeded("a container could not be given a network", exit)
@@ -425,7 +425,11 @@ impl StepRunner<'_> {
         inspected(&text("json")?, &text("runtime.json")?)
     }
 
-    async fn forward(&mut self, member: &Member, ports: &[PortMapping]) -> Result<(), String> {
+    async fn forward(
+        &mut self,
+        member: &JobContainer,
+        ports: &[PortMapping],
+    ) -> Result<(), String> {
         for port in ports {
             let kind = if port.udp { "UDP" } else { "TCP" };
             let (host, inner) = (port.host.to_string(), port.container.to_string());
@@ -438,14 +442,14 @@ impl StepRunner<'_> {
         Ok(())
     }
 
-    fn member(&self, name: &str) -> Member {
+    fn member(&self, name: &str) -> JobContainer {
         let mut members = self.containers.members.iter();
         let found = members.find(|member| member.name == name);
         found.cloned().expect("every container was named before")
     }
 
     /// What a container has printed last.
-    pub(super) async fn show_logs(&mut self, member: &Member) {
+    pub(super) async fn show_logs(&mut self, member: &JobContainer) {
         let name = &member.name;
         let argv = ["run", "podman", "logs", "--tail", LOG_LINES, name];
         let _ = self.engine(argv).await;

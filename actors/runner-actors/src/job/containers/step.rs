@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use runner_core::container::engine::{Launch, Member, Mount};
+use runner_core::container::engine::{BindMount, JobContainer, Launch};
 use runner_core::container::options::ContainerOptions;
 use runner_core::container::{ContainerRequest, ImageReference, words};
 use runner_core::context::{OWN_DIRECTORY, TEMP, WORKSPACE};
-use runner_core::expr::{Context, HashFiles, Object, Scope, Value};
+use runner_core::expr::{ContextName, ExprScope, ExprValue, HashFiles, Object};
 use runner_core::job_folders::below_workspace;
 use runner_core::plan::{DockerAction, PlannedStep, is_override};
 use runner_core::prepare;
@@ -60,7 +60,7 @@ impl StepRunner<'_> {
         }
         let contexts = self.contexts(frame, &[]);
         self.node_actions.keep(PostStep {
-            name: prepare::name(step, &Scope::new(&contexts)),
+            name: prepare::name(step, &ExprScope::new(&contexts)),
             action: PostAction::Docker(action.clone()),
             step: step.clone(),
             within: PostStep::kept_frame(frame),
@@ -81,17 +81,17 @@ impl StepRunner<'_> {
         self.evaluated_input(step, &action.inputs, place, seen, |scope, given, input| {
             let (mut inputs, mut overrides) = (Object::default(), BTreeMap::new());
             for (name, text) in given {
-                inputs.set(name, Value::text(text));
+                inputs.set(name, ExprValue::text(text));
                 if is_override(name) {
                     overrides.insert(name.to_ascii_lowercase(), text.clone());
                 }
             }
             // What the action's own file says sees its inputs.
-            let contexts = scope
-                .contexts
-                .clone()
-                .with(Context::Inputs, Value::Object(std::sync::Arc::new(inputs)));
-            let inner = Scope {
+            let contexts = scope.contexts.clone().with(
+                ContextName::Inputs,
+                ExprValue::Object(std::sync::Arc::new(inputs)),
+            );
+            let inner = ExprScope {
                 contexts: &contexts,
                 ..*scope
             };
@@ -159,11 +159,11 @@ impl StepRunner<'_> {
         let (given, args) = input.args.unwrap_or_default();
         let request = stage_request(action, kind, image, (given, args));
         let mounts = [
-            Mount::new(&self.folders.workspace, CONTAINER_WORKSPACE),
-            Mount::new(HOME, CONTAINER_HOME),
-            Mount::new(TEMP, CONTAINER_TEMP),
-            Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
-            Mount::new(format!("{directory}/files"), CONTAINER_FILES),
+            BindMount::new(&self.folders.workspace, CONTAINER_WORKSPACE),
+            BindMount::new(HOME, CONTAINER_HOME),
+            BindMount::new(TEMP, CONTAINER_TEMP),
+            BindMount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
+            BindMount::new(format!("{directory}/files"), CONTAINER_FILES),
         ];
         let launch = Launch {
             request: &request,
@@ -237,13 +237,13 @@ impl StepRunner<'_> {
     }
 
     /// A place in the job's network for one more step.
-    fn step_member(&mut self) -> Result<Member, String> {
+    fn step_member(&mut self) -> Result<JobContainer, String> {
         let before = self.containers.members.len();
         let number = u8::try_from(before + 2 + self.counters.next_container()).unwrap_or(u8::MAX);
         if number > LAST_MEMBER {
             return Err("a job has at most 248 containers".to_owned());
         }
-        Ok(Member {
+        Ok(JobContainer {
             name: format!("step-{number}"),
             number,
             aliases: Vec::new(),

@@ -108,8 +108,8 @@ fn asked(call: &NotedCall, line: &Line, account: TokenAccount<'_>, after: u64) -
     is_caused_by_call(std::slice::from_ref(call), &event, account, NOW + after)
 }
 
-fn compared(line: &Line, after: u64) -> CallEvent<'_> {
-    CallEvent {
+fn compared(line: &Line, after: u64) -> CausedEvent<'_> {
+    CausedEvent {
         kind: line.kind,
         action: line.action,
         references: &line.references,

@@ -6,10 +6,10 @@ mod types;
 
 use setup::checked;
 pub(super) use setup::{moving, planned_setup};
-use table::{Entry, NATIVE, harmless};
+use table::{NATIVE, NativeActionRow, harmless};
 pub use types::{NativeAction, PlannedSetup, SetupTool};
 
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::workflow::Need;
 
 /// The names of the native actions, for documentation and suggestions.
@@ -27,7 +27,7 @@ pub(crate) fn native_outputs(uses: &str) -> Option<&'static [&'static str]> {
     entry(uses).map(|entry| entry.outputs)
 }
 
-fn entry(uses: &str) -> Option<&'static Entry> {
+fn entry(uses: &str) -> Option<&'static NativeActionRow> {
     let name = action_name(uses);
     NATIVE
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn sets_up(uses: &str) -> bool {
 /// The native action of a `uses`, or everything that is missing for it, and why.
 pub(super) fn native(
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
 ) -> Result<NativeAction, Vec<(Need, String)>> {
     let Some(entry) = entry(uses) else {
         let reason = "it is in no store of actions; the operator can add it there (`workflow-runner actions add`)";
@@ -88,7 +88,7 @@ pub(super) fn native(
 }
 
 /// Inputs of a step that its native action does not have: they change nothing, as on GitHub.
-pub(super) fn unknown_inputs<'a>(uses: &str, with: &'a [(String, Template)]) -> Vec<&'a str> {
+pub(super) fn unknown_inputs<'a>(uses: &str, with: &'a [(String, ExprTemplate)]) -> Vec<&'a str> {
     let Some(entry) = entry(uses) else {
         return Vec::new();
     };

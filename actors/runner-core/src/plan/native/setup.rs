@@ -1,14 +1,14 @@
 //! What a `setup-…` step says of versions before it runs.
 
 use super::types::{NativeAction, PlannedSetup, SetupTool};
-use crate::expr::Template;
+use crate::expr::ExprTemplate;
 use crate::setup::{VersionRequirement, caching::setup_cache, npm, rust_parts};
 
 /// A tool whose version the image can be held to, as far as it is known before the run.
 pub(super) fn checked(
     mut tool: SetupTool,
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
 ) -> Result<SetupTool, String> {
     // `dtolnay/rust-toolchain@1.75` names the version behind the action's name.
     let is_given = find_input(with, tool.version_input).is_some();
@@ -31,7 +31,7 @@ pub(super) fn checked(
 fn required_versions(
     tool: SetupTool,
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
 ) -> Result<Vec<VersionRequirement>, String> {
     let version = match find_input(with, tool.version_input) {
         Some(_) => fixed(with, tool.version_input).unwrap_or_default(),
@@ -50,7 +50,7 @@ fn required_versions(
 pub(in crate::plan) fn moving(
     action: NativeAction,
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
 ) -> Option<String> {
     let NativeAction::Setup(tool) = action else {
         return None;
@@ -74,7 +74,7 @@ pub(in crate::plan) fn moving(
 pub(in crate::plan) fn planned_setup(
     action: NativeAction,
     uses: &str,
-    with: &[(String, Template)],
+    with: &[(String, ExprTemplate)],
     is_stored: bool,
 ) -> Option<PlannedSetup> {
     let NativeAction::Setup(tool) = action else {
@@ -88,13 +88,13 @@ pub(in crate::plan) fn planned_setup(
     })
 }
 
-fn find_input<'w>(with: &'w [(String, Template)], name: &str) -> Option<&'w Template> {
+fn find_input<'w>(with: &'w [(String, ExprTemplate)], name: &str) -> Option<&'w ExprTemplate> {
     let mut with = with.iter();
     let found = with.find(|(input, _)| input.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value)
 }
 
-fn fixed(with: &[(String, Template)], name: &str) -> Option<String> {
+fn fixed(with: &[(String, ExprTemplate)], name: &str) -> Option<String> {
     let value = find_input(with, name)?.fixed()?;
     Some(value.as_text().to_string())
 }

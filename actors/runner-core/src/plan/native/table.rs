@@ -4,7 +4,7 @@ use super::types::{NativeAction, SetupTool};
 
 /// A native action: its name, what it is, the inputs it takes, and those that must be left out or
 /// have one of these values.
-pub(super) struct Entry {
+pub(super) struct NativeActionRow {
     pub(super) name: &'static str,
     pub(super) action: NativeAction,
     /// Inputs that change what it does and are done.
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) outputs: &'static [&'static str],
 }
 
-impl Entry {
+impl NativeActionRow {
     /// The only values of an input that are done; nothing where any is, or none.
     pub(super) fn values_of(&self, input: &str) -> Option<&'static [&'static str]> {
         let mut values = self.values.iter();
@@ -91,8 +91,8 @@ const ARCHITECTURES: &[&str] = if cfg!(target_arch = "aarch64") {
     &["x64", "amd64", "x86_64"]
 };
 
-pub(super) const NATIVE: &[Entry] = &[
-    Entry {
+pub(super) const NATIVE: &[NativeActionRow] = &[
+    NativeActionRow {
         name: "actions/checkout",
         action: NativeAction::Checkout,
         inputs: &[
@@ -121,7 +121,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["ref", "commit"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/cache",
         action: NativeAction::Cache,
         inputs: CACHE,
@@ -130,7 +130,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &["path", "key"],
         outputs: &["cache-hit"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/cache/restore",
         action: NativeAction::CacheRestore,
         inputs: CACHE,
@@ -139,7 +139,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &["path", "key"],
         outputs: &["cache-hit", "cache-primary-key", "cache-matched-key"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/cache/save",
         action: NativeAction::CacheSave,
         inputs: CACHE,
@@ -148,7 +148,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &["path", "key"],
         outputs: &[],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/upload-artifact",
         action: NativeAction::UploadArtifact,
         inputs: &[
@@ -165,7 +165,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &["path"],
         outputs: &["artifact-id", "artifact-url", "artifact-digest"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/download-artifact",
         action: NativeAction::DownloadArtifact,
         inputs: &[
@@ -185,7 +185,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["download-path"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/setup-node",
         action: setup_by_file("node", "--version", "node-version", "node-version-file"),
         inputs: &[
@@ -209,7 +209,7 @@ pub(super) const NATIVE: &[Entry] = &[
             "node-version",
         ],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/setup-python",
         action: setup_by_file(
             "python3",
@@ -233,7 +233,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["cache-hit", "python-version", "python-path"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/setup-go",
         action: setup_by_file("go", "version", "go-version", "go-version-file"),
         inputs: &[
@@ -248,7 +248,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["cache-hit", "go-version", "go-path"],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/setup-java",
         action: setup_by_file("java", "-version", "java-version", "java-version-file"),
         inputs: &[
@@ -304,7 +304,7 @@ pub(super) const NATIVE: &[Entry] = &[
             "path",
         ],
     },
-    Entry {
+    NativeActionRow {
         name: "actions/setup-dotnet",
         action: setup_by_file(
             "dotnet",
@@ -328,7 +328,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["cache-hit", "dotnet-version"],
     },
-    Entry {
+    NativeActionRow {
         name: "dtolnay/rust-toolchain",
         action: setup("rustc", "--version", "toolchain"),
         inputs: &["toolchain", "components", "targets", "target"],
@@ -337,7 +337,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["cachekey", "name"],
     },
-    Entry {
+    NativeActionRow {
         name: "denoland/setup-deno",
         action: setup_by_file("deno", "--version", "deno-version", "deno-version-file"),
         inputs: &[
@@ -352,7 +352,7 @@ pub(super) const NATIVE: &[Entry] = &[
         required: &[],
         outputs: &["cache-hit", "deno-version", "release-channel"],
     },
-    Entry {
+    NativeActionRow {
         name: "oven-sh/setup-bun",
         action: setup_by_file("bun", "--version", "bun-version", "bun-version-file"),
         inputs: &[

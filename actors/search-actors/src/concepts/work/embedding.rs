@@ -8,7 +8,7 @@ use search_core::role::ModelSource;
 use super::embedding_batch::EmbeddingProgress;
 use super::*;
 use crate::concepts::known_documents::ContentHash;
-use crate::concepts::models::{Model, ServerModel};
+use crate::concepts::models::{ConceptModel, ServerModel};
 
 /// What was made is published this often while there is more to make; and this share of the time
 /// may go into that.
@@ -93,13 +93,13 @@ impl ConceptWorker {
         ));
     }
 
-    pub(super) fn model(&mut self, source: &ModelSource) -> Result<Model, String> {
+    pub(super) fn model(&mut self, source: &ModelSource) -> Result<ConceptModel, String> {
         if let Some(model) = &self.embedded.model {
             return Ok(model.clone());
         }
         let model = match source {
-            ModelSource::Folder(folder) => Model::Folder(self.settings.models.get(folder)?),
-            ModelSource::Server { .. } => Model::Server(ServerModel {
+            ModelSource::Folder(folder) => ConceptModel::Folder(self.settings.models.get(folder)?),
+            ModelSource::Server { .. } => ConceptModel::Server(ServerModel {
                 endpoint: self
                     .handle
                     .embedding_endpoint()
@@ -116,7 +116,7 @@ impl ConceptWorker {
     /// Makes what is missing, publishes now and then.
     fn embed_missing(
         &mut self,
-        model: &Model,
+        model: &ConceptModel,
         documents: &[IndexedDocument],
         root: &dyn SourceFiles,
     ) -> Result<Result<EmbeddingOutcome, String>, ConceptError> {
@@ -170,7 +170,7 @@ impl ConceptWorker {
 
     /// The model was seen to give vectors of another width: it is asked, and begun anew with where
     /// that is so.
-    fn check_model(&mut self, model: &Model) -> Result<(), String> {
+    fn check_model(&mut self, model: &ConceptModel) -> Result<(), String> {
         let width = model.width(&self.cancel)?;
         self.handle.graph.demand().trust();
         self.fit_width(width).map(|_| ())
@@ -207,7 +207,12 @@ impl ConceptWorker {
         self.embedded.retain(&listed);
     }
 
-    fn publish_now_and_then(&mut self, documents: &[IndexedDocument], model: &Model, wanted: bool) {
+    fn publish_now_and_then(
+        &mut self,
+        documents: &[IndexedDocument],
+        model: &ConceptModel,
+        wanted: bool,
+    ) {
         self.embedded.wanted |= wanted;
         let wait = if self.embedded.wanted {
             PUBLISH_WANTED
@@ -220,7 +225,11 @@ impl ConceptWorker {
     }
 
     /// Lets searches see what was made, where anything was.
-    pub(super) fn publish_embeddings(&mut self, documents: &[IndexedDocument], model: &Model) {
+    pub(super) fn publish_embeddings(
+        &mut self,
+        documents: &[IndexedDocument],
+        model: &ConceptModel,
+    ) {
         let made = self.embedded.source(documents, model);
         let was_complete = self.ranks_by_model();
         if self.embedded.unpublished == 0 && was_complete == made.complete {

@@ -9,9 +9,9 @@ use search_graph_engine::embedding::{
 };
 
 use super::*;
-use crate::concepts::embedding_store::{Lack, MadeEmbedding};
+use crate::concepts::embedding_store::{MissingEmbeddings, NewEmbedding};
 use crate::concepts::known_documents::ContentHash;
-use crate::concepts::models::{Model, ModelText};
+use crate::concepts::models::{ConceptModel, ModelText};
 
 /// How far the documents were gone through: for those that lack all, and for those that lack
 /// passages.
@@ -38,7 +38,7 @@ impl EmbeddingProgress {
 type MadeTexts = FxHashMap<TextDigest, Option<Embedding>>;
 
 /// A content that gets its passages.
-struct Planned {
+struct PassagePlan {
     hash: ContentHash,
     kind: ContentKind,
     /// Of the texts of its passages, in their order.
@@ -63,25 +63,30 @@ impl ConceptWorker {
                 let place = documents.binary_search_by(|listed| listed.key.as_str().cmp(key));
                 place.ok().map(|place| &documents[place])
             })
-            .filter(|listed| self.embedded.missing_part(&listed.hash) != Lack::Nothing)
+            .filter(|listed| self.embedded.missing_part(&listed.hash) != MissingEmbeddings::Nothing)
             .collect();
         if !wanted.is_empty() {
             let (now, later) = wanted.split_at(wanted.len().min(batch));
             demand.want(later.iter().map(|listed| listed.key.as_str()));
             return (now.to_vec(), later.is_empty());
         }
-        let found = self.next_missing(Lack::All, documents, &mut place.all, batch);
+        let found = self.next_missing(MissingEmbeddings::All, documents, &mut place.all, batch);
         if !found.is_empty() {
             return (found, false);
         }
-        let found = self.next_missing(Lack::Passages, documents, &mut place.passages, batch);
+        let found = self.next_missing(
+            MissingEmbeddings::Passages,
+            documents,
+            &mut place.passages,
+            batch,
+        );
         (found, false)
     }
 
     /// The next documents that lack this, from a place on.
     fn next_missing<'d>(
         &self,
-        lack: Lack,
+        lack: MissingEmbeddings,
         documents: &'d [IndexedDocument],
         at: &mut usize,
         batch: usize,
@@ -101,7 +106,7 @@ impl ConceptWorker {
     /// `false` where what was made before is to be made anew.
     pub(super) fn embed_batch(
         &mut self,
-        model: &Model,
+        model: &ConceptModel,
         batch: &[&IndexedDocument],
         root: &dyn SourceFiles,
     ) -> Result<bool, String> {
@@ -159,9 +164,9 @@ impl ConceptWorker {
         &self,
         hash: &ContentHash,
         document: &ExtractedDocument,
-        model: &Model,
+        model: &ConceptModel,
         made: &mut MadeTexts,
-    ) -> (Planned, Vec<ModelText>) {
+    ) -> (PassagePlan, Vec<ModelText>) {
         let mut all = embedded_texts(document, model.text_bytes());
         let is_passage = all.len() > 1;
         let former = self.embedded.by_hash.get(hash);
@@ -171,7 +176,7 @@ impl ConceptWorker {
         }
         let former: Vec<EmbeddedPassage> = former
             .into_iter()
-            .flat_map(MadeEmbedding::passages)
+            .flat_map(NewEmbedding::passages)
             .collect();
         let (mut digests, mut texts) = (Vec::with_capacity(all.len()), Vec::new());
         for text in all {
@@ -189,7 +194,7 @@ impl ConceptWorker {
                 texts.push(text);
             }
         }
-        let planned = Planned {
+        let planned = PassagePlan {
             hash: *hash,
             kind: document.kind,
             digests,
@@ -201,7 +206,7 @@ impl ConceptWorker {
     /// Has some texts embedded; `false` where what was made before is to be made anew.
     fn embed_texts(
         &mut self,
-        model: &Model,
+        model: &ConceptModel,
         texts: &[ModelText],
         made: &mut MadeTexts,
     ) -> Result<bool, String> {

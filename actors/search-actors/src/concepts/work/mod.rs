@@ -64,7 +64,7 @@ struct Cancelled;
 
 /// What was done to be in step with the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Learnt {
+enum LearnResult {
     Nothing,
     /// Some documents were put or removed.
     Followed,
@@ -246,16 +246,16 @@ impl ConceptWorker {
         };
         self.everything = false;
         let suggests = match learnt {
-            Learnt::Nothing => false,
-            Learnt::Followed => changed == ChangedDocuments::All,
-            Learnt::Again => true,
+            LearnResult::Nothing => false,
+            LearnResult::Followed => changed == ChangedDocuments::All,
+            LearnResult::Again => true,
         };
         if suggests || self.handle.graph.suggester().is_empty() {
             self.suggest(&snapshot)?;
         } else {
             self.change_suggestions(&snapshot)?;
         }
-        if learnt != Learnt::Nothing {
+        if learnt != LearnResult::Nothing {
             self.publish();
         }
         if self.unsaved {
@@ -315,8 +315,8 @@ impl ConceptWorker {
         snapshot: &IndexSnapshot,
         changed: &ChangedDocuments,
         root: &dyn SourceFiles,
-    ) -> WorkResult<Learnt> {
-        let mut learnt = Learnt::Nothing;
+    ) -> WorkResult<LearnResult> {
+        let mut learnt = LearnResult::Nothing;
         // What is away for a while is not to be forgotten: without it nothing is learnt.
         let is_whole = self.handle.read_status(|status| status.error.is_none());
         // Refused before anything is read.
@@ -330,12 +330,12 @@ impl ConceptWorker {
             if self.learn_first(snapshot, root)?.is_err() {
                 return Ok(Err(Cancelled));
             }
-            learnt = Learnt::Again;
+            learnt = LearnResult::Again;
         }
         match self.follow(snapshot, changed, root)? {
             Ok(true) => {
                 self.pace.quiet_since = Instant::now();
-                learnt = learnt.max(Learnt::Followed);
+                learnt = learnt.max(LearnResult::Followed);
             }
             Ok(false) => {}
             Err(ended) => return Ok(Err(ended)),
@@ -350,7 +350,7 @@ impl ConceptWorker {
             if self.relearn(snapshot, root, settles)?.is_err() {
                 return Ok(Err(Cancelled));
             }
-            learnt = Learnt::Again;
+            learnt = LearnResult::Again;
         }
         self.plan_learning();
         if !is_whole {

@@ -28,12 +28,12 @@ use search_sources_core::ParsedItems;
 
 pub use endpoint::McpEndpoint;
 pub use error::McpError;
-use session::Session;
+use session::McpSession;
 
 /// Longest time for start, handshake and lists; searches meanwhile say that it is still starting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
-type SessionFuture = Shared<Pin<Box<dyn Future<Output = Result<Rc<Session>, McpError>>>>>;
+type SessionFuture = Shared<Pin<Box<dyn Future<Output = Result<Rc<McpSession>, McpError>>>>>;
 
 /// A server of the protocol that is asked at query time. Dropping it ends the server's program with
 /// all it has started.
@@ -77,7 +77,7 @@ impl McpSource {
 
     async fn search_in(
         &self,
-        session: &Rc<Session>,
+        session: &Rc<McpSession>,
         words: &str,
         limit: usize,
         within: Duration,
@@ -90,7 +90,7 @@ impl McpSource {
     }
 
     /// The session; it goes on being made when the deadline passes.
-    async fn session(&self, deadline: Duration) -> Result<Rc<Session>, McpError> {
+    async fn session(&self, deadline: Duration) -> Result<Rc<McpSession>, McpError> {
         let connecting = self.connecting();
         let Ok(session) = tokio::time::timeout(deadline, connecting).await else {
             return Err(McpError::Starting);
@@ -115,7 +115,7 @@ impl McpSource {
         }
         let place = self.place.clone();
         let connect = async move {
-            let made = tokio::time::timeout(CONNECT_TIMEOUT, Session::connect(&place)).await;
+            let made = tokio::time::timeout(CONNECT_TIMEOUT, McpSession::connect(&place)).await;
             made.unwrap_or(Err(McpError::TimedOut {
                 what: "the start".to_owned(),
                 after: CONNECT_TIMEOUT,

@@ -9,7 +9,7 @@ use search_sources_core::mcp::rpc::{RpcError, UNSUPPORTED_VERSION};
 use search_sources_core::remote::{
     mcp_resource_text, mcp_resources, mcp_search_arguments, mcp_search_tool, mcp_tool_result,
 };
-use search_sources_core::{Item, ParsedItems};
+use search_sources_core::{ParsedItems, SourceItem};
 use serde_json::{Value, json};
 
 use super::endpoint::McpEndpoint;
@@ -28,17 +28,17 @@ const MAX_RESOURCE_BYTES: usize = 4 << 20;
 const RESOURCES_TTL: Duration = Duration::from_secs(300);
 
 /// A server that answers.
-pub(super) struct Session {
+pub(super) struct McpSession {
     wire: Wire,
     generation: Generation,
     tool: Option<(String, Value)>,
     arguments: Vec<(String, String)>,
     has_resources: bool,
-    resources: RefCell<Vec<Item>>,
+    resources: RefCell<Vec<SourceItem>>,
     listed: Cell<Instant>,
 }
 
-impl Session {
+impl McpSession {
     /// Reaches the server, finds out how to speak to it and what it has.
     pub(super) async fn connect(place: &McpEndpoint) -> Result<Self, McpError> {
         let (wire, generation, introduction) = handshake(place).await?;
@@ -191,7 +191,7 @@ impl Session {
 }
 
 /// Whether an item holds one of the words; which items are results is decided by the query itself.
-fn contains_word(item: &Item, words: &[String]) -> bool {
+fn contains_word(item: &SourceItem, words: &[String]) -> bool {
     let text = format!("{}\n{}\n{}", item.title, item.key, item.body).to_lowercase();
     words.iter().any(|word| text.contains(word))
 }

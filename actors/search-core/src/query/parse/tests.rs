@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{parse, parse_lenient};
 use crate::query::limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
-use crate::query::{Condition, Operator, ParsedQuery, QueryError, SearchRequest};
+use crate::query::{Operator, ParsedQuery, QueryCondition, QueryError, SearchRequest};
 
 fn parsed(text: &str) -> ParsedQuery {
     parse(&SearchRequest::for_text(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -29,23 +29,23 @@ fn shown(query: &ParsedQuery) -> String {
         .map_or_else(|| "-".to_owned(), |condition| show(query, condition))
 }
 
-fn show(query: &ParsedQuery, condition: &Condition) -> String {
-    let joined = |list: &[Condition], by: &str| {
+fn show(query: &ParsedQuery, condition: &QueryCondition) -> String {
+    let joined = |list: &[QueryCondition], by: &str| {
         let list: Vec<String> = list.iter().map(|one| show(query, one)).collect();
         format!("({})", list.join(by))
     };
     match condition {
-        Condition::Word(word) => query.words()[*word].surface.clone(),
-        Condition::Phrase(phrase) => format!("~{:?}", query.phrases()[*phrase].text),
-        Condition::Prefix(prefix) => format!("{}*", query.prefixes()[*prefix].folded),
-        Condition::Filter(filter) => {
+        QueryCondition::Word(word) => query.words()[*word].surface.clone(),
+        QueryCondition::Phrase(phrase) => format!("~{:?}", query.phrases()[*phrase].text),
+        QueryCondition::Prefix(prefix) => format!("{}*", query.prefixes()[*prefix].folded),
+        QueryCondition::Filter(filter) => {
             let filter = &query.filters()[*filter];
             format!("{}:{}", filter.field.as_str(), filter.value)
         }
-        Condition::Not(inner) => format!("!{}", show(query, inner)),
-        Condition::All(list) => joined(list, " & "),
-        Condition::Any(list) => joined(list, " | "),
-        Condition::Pattern(pattern) => query.patterns()[*pattern].typed().to_owned(),
+        QueryCondition::Not(inner) => format!("!{}", show(query, inner)),
+        QueryCondition::All(list) => joined(list, " & "),
+        QueryCondition::Any(list) => joined(list, " | "),
+        QueryCondition::Pattern(pattern) => query.patterns()[*pattern].typed().to_owned(),
     }
 }
 
@@ -451,10 +451,10 @@ fn check_indices(query: &ParsedQuery) {
     if let Some(condition) = query.condition() {
         let _ = condition.any(&|leaf| {
             match leaf {
-                Condition::Word(index) => assert!(*index < query.words().len()),
-                Condition::Phrase(index) => assert!(*index < query.phrases().len()),
-                Condition::Prefix(index) => assert!(*index < query.prefixes().len()),
-                Condition::Filter(index) => assert!(*index < query.filters().len()),
+                QueryCondition::Word(index) => assert!(*index < query.words().len()),
+                QueryCondition::Phrase(index) => assert!(*index < query.phrases().len()),
+                QueryCondition::Prefix(index) => assert!(*index < query.prefixes().len()),
+                QueryCondition::Filter(index) => assert!(*index < query.filters().len()),
                 _ => {}
             }
             false

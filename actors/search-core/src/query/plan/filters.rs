@@ -6,19 +6,19 @@ use super::Planner;
 use crate::analysis::{folded_line, words};
 use crate::definitions::DefinitionKind;
 use crate::file_roles::FileRole;
-use crate::query::condition::Condition;
+use crate::query::condition::QueryCondition;
 use crate::query::error::QueryError;
-use crate::query::grammar::Value;
-use crate::query::terms::{Field, Filter};
+use crate::query::grammar::TermValue;
+use crate::query::terms::{Field, FieldFilter};
 
 impl Planner<'_> {
     /// The condition that a field has a value.
     pub(super) fn filter(
         &mut self,
         field: Field,
-        value: Value<'_>,
+        value: TermValue<'_>,
         at: usize,
-    ) -> Result<Condition, QueryError> {
+    ) -> Result<QueryCondition, QueryError> {
         let line = folded_line(value.text);
         let mut indices = Vec::new();
         if field == Field::Title {
@@ -42,14 +42,14 @@ impl Planner<'_> {
             Field::After | Field::Before => self.day(field, value.text, at)?,
             _ => value.text.trim().to_owned(),
         };
-        self.query.filters.push(Filter {
+        self.query.filters.push(FieldFilter {
             field,
             value: value_text,
             line,
             is_phrase: value.is_quoted && indices.len() > 1,
             words: indices,
         });
-        Ok(Condition::Filter(self.query.filters.len() - 1))
+        Ok(QueryCondition::Filter(self.query.filters.len() - 1))
     }
 
     /// A day as it is compared; a year or a month is its first day.

@@ -2,7 +2,7 @@
 
 use super::Planner;
 use crate::analysis::is_stop_word;
-use crate::query::condition::Condition;
+use crate::query::condition::QueryCondition;
 use crate::query::error::QueryError;
 use crate::query::lexer::EXPRESSION;
 use crate::query::matcher::folded;
@@ -15,7 +15,7 @@ impl Planner<'_> {
         text: &str,
         ignores_case: bool,
         at: usize,
-    ) -> Result<Option<Condition>, QueryError> {
+    ) -> Result<Option<QueryCondition>, QueryError> {
         let ignores_case = ignores_case || self.minds_case == Some(false);
         let found = TextPattern::expression(text, ignores_case);
         self.pattern(found, at + EXPRESSION.len()).map(Some)
@@ -27,7 +27,7 @@ impl Planner<'_> {
         text: &str,
         minds_case: bool,
         at: usize,
-    ) -> Result<Option<Condition>, QueryError> {
+    ) -> Result<Option<QueryCondition>, QueryError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
@@ -40,7 +40,7 @@ impl Planner<'_> {
         &mut self,
         found: Result<TextPattern, PatternFault>,
         at: usize,
-    ) -> Result<Condition, QueryError> {
+    ) -> Result<QueryCondition, QueryError> {
         self.count_word()?;
         let text = self.text;
         let refused = |at, message| QueryError::in_pattern(text, at, message);
@@ -53,7 +53,7 @@ impl Planner<'_> {
         }
         let patterns = &mut self.query.patterns;
         if let Some(known) = patterns.iter().position(|known| *known == pattern) {
-            return Ok(Condition::Pattern(known));
+            return Ok(QueryCondition::Pattern(known));
         }
         if patterns.len() == MAX_PATTERNS {
             let message = format!(
@@ -62,6 +62,6 @@ impl Planner<'_> {
             return Err(refused(at, message));
         }
         patterns.push(pattern);
-        Ok(Condition::Pattern(patterns.len() - 1))
+        Ok(QueryCondition::Pattern(patterns.len() - 1))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use config_core::{Fields, Item, ValueError};
+use config_core::{ConfigItem, ObjectFields, ValueError};
 
 use super::Decoder;
 use crate::role::enumerations::LanguageModelProvider;
-use crate::role::model::Extra;
+use crate::role::model::RoleOptions;
 
 impl Decoder<'_> {
-    pub(super) fn extra(&self, item: &Item<'_>) -> Option<Extra> {
+    pub(super) fn extra(&self, item: &ConfigItem<'_>) -> Option<RoleOptions> {
         const KEYS: [&str; 14] = [
             "llm_provider",
             "localllm_base_url",
@@ -27,14 +27,18 @@ impl Decoder<'_> {
             "file_roles",
         ];
         item.fields("extra", &KEYS, |fields| {
-            let extra = Extra {
+            let extra = RoleOptions {
                 llm_provider: optional_value(fields, "llm_provider", |item| {
                     item.choice("language-model provider", LanguageModelProvider::CHOICES)
                 }),
-                localllm_base_url: optional_value(fields, "localllm_base_url", Item::http_url),
-                localllm_model: optional_value(fields, "localllm_model", Item::string),
-                cloudllm_api_key: optional_value(fields, "cloudllm_api_key", Item::secret),
-                cloudllm_model: optional_value(fields, "cloudllm_model", Item::string),
+                localllm_base_url: optional_value(
+                    fields,
+                    "localllm_base_url",
+                    ConfigItem::http_url,
+                ),
+                localllm_model: optional_value(fields, "localllm_model", ConfigItem::string),
+                cloudllm_api_key: optional_value(fields, "cloudllm_api_key", ConfigItem::secret),
+                cloudllm_model: optional_value(fields, "cloudllm_model", ConfigItem::string),
                 thesaurus: optional_value(fields, "thesaurus", |item| self.folder(item)),
                 embedding_model: optional_value(fields, "embedding_model", |item| {
                     self.folder(item)
@@ -42,20 +46,28 @@ impl Decoder<'_> {
                 embedding_server_url: optional_value(
                     fields,
                     "embedding_server_url",
-                    Item::http_url,
+                    ConfigItem::http_url,
                 ),
                 embedding_server_model: optional_value(
                     fields,
                     "embedding_server_model",
-                    Item::string,
+                    ConfigItem::string,
                 ),
                 rerank_model: optional_value(fields, "rerank_model", |item| self.folder(item)),
-                rerank_server_url: optional_value(fields, "rerank_server_url", Item::http_url),
-                rerank_server_model: optional_value(fields, "rerank_server_model", Item::string),
+                rerank_server_url: optional_value(
+                    fields,
+                    "rerank_server_url",
+                    ConfigItem::http_url,
+                ),
+                rerank_server_model: optional_value(
+                    fields,
+                    "rerank_server_model",
+                    ConfigItem::string,
+                ),
                 rerank_top: optional_value(fields, "rerank_top", |item| {
                     u32::try_from(item.integer(RERANK_TOP)?).ok()
                 }),
-                file_roles: optional_value(fields, "file_roles", Item::boolean),
+                file_roles: optional_value(fields, "file_roles", ConfigItem::boolean),
             };
             check_provider(fields, &KEYS[..5]);
             check_model(fields, EMBEDDINGS);
@@ -68,29 +80,29 @@ impl Decoder<'_> {
 
 /// A key that may be absent; an empty text is absent, as in a form that was not filled in.
 fn optional_value<'d, T>(
-    fields: &Fields<'d>,
+    fields: &ObjectFields<'d>,
     key: &str,
-    read: impl FnOnce(&Item<'d>) -> Option<T>,
+    read: impl FnOnce(&ConfigItem<'d>) -> Option<T>,
 ) -> Option<T> {
     fields.optional(key, |item| (item.peek() != Some("")).then(|| read(item))?)
 }
 
-fn is_empty(fields: &Fields<'_>, key: &str) -> bool {
+fn is_empty(fields: &ObjectFields<'_>, key: &str) -> bool {
     let text = fields.optional(key, |item| item.peek().map(str::to_owned));
     text.is_some_and(|text| text.is_empty())
 }
 
-fn contains(fields: &Fields<'_>, key: &str) -> bool {
+fn contains(fields: &ObjectFields<'_>, key: &str) -> bool {
     fields.contains(key) && !is_empty(fields, key)
 }
 
-fn is_absent(fields: &Fields<'_>, key: &str) -> bool {
+fn is_absent(fields: &ObjectFields<'_>, key: &str) -> bool {
     fields.is_absent(key) || is_empty(fields, key)
 }
 
 /// A provider needs its address or key and its model; without a provider they have no effect,
 /// which nobody who wrote them meant.
-fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
+fn check_provider(fields: &ObjectFields<'_>, keys: &[&str]) {
     let provider = fields.optional("llm_provider", |item| item.peek().map(str::to_owned));
     let needed: &[&str] = match provider.as_deref() {
         Some("localllm") => &["localllm_base_url", "localllm_model"],
@@ -133,7 +145,7 @@ const RERANKING: ModelKeys = (
 const RERANK_TOP: RangeInclusive<i64> = 2..=100;
 
 /// A folder or a server has the model, not both; a server needs its model, and a model its server.
-fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
+fn check_model(fields: &ObjectFields<'_>, ([folder, url, model], does): ModelKeys) {
     if contains(fields, folder) {
         for key in [url, model].into_iter().filter(|key| contains(fields, key)) {
             let error = ValueError::new(format!("`{key}` has no effect beside `{folder}`"));
@@ -157,7 +169,7 @@ fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
 }
 
 /// A number of results without a model that reads them has no effect.
-fn check_rerank_top(fields: &Fields<'_>) {
+fn check_rerank_top(fields: &ObjectFields<'_>) {
     let ([folder, _, model], _) = RERANKING;
     if contains(fields, "rerank_top") && is_absent(fields, folder) && is_absent(fields, model) {
         let error = ValueError::new("`rerank_top` has no effect without a reranking model");

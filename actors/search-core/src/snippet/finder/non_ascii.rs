@@ -8,7 +8,7 @@ use aho_corasick::packed::Searcher;
 use super::non_ascii_words::WideWords;
 use super::{TermFinder, collect_into, run_around};
 use crate::analysis::{is_joiner, is_word_char};
-use crate::snippet::Hit;
+use crate::snippet::TextHit;
 
 /// Whether an accent, or a character that is left off, may hide a word with `c` from the needles:
 /// not in scripts that have none, whose words would all be looked at.
@@ -35,7 +35,7 @@ impl TermFinder {
         text: &str,
         piece: Range<usize>,
         needles: &Searcher,
-        found: &mut Vec<Hit>,
+        found: &mut Vec<TextHit>,
     ) {
         let mut more = Vec::new();
         let words = WideWords {
@@ -64,7 +64,7 @@ impl TermFinder {
         text: &str,
         piece: Range<usize>,
         words: WideWords<'_>,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let bytes = text.as_bytes();
         let mut folded = String::new();

@@ -10,12 +10,12 @@ use std::ops::{ControlFlow, Range};
 use super::non_ascii_words::WideWords;
 use super::{TermFinder, collect_into, is_part_start, is_word_byte, piece_end, run_around};
 use crate::analysis::MAX_PARTS;
-use crate::snippet::Hit;
+use crate::snippet::TextHit;
 
 impl TermFinder {
     /// Hands the places of the query's terms to `on_hit` in ascending order, until it breaks: parts
     /// of identifiers by themselves. [`find`](Self::find) gives the words of a place as a whole.
-    pub fn scan(&mut self, text: &str, mut on_hit: impl FnMut(Hit) -> ControlFlow<()>) {
+    pub fn scan(&mut self, text: &str, mut on_hit: impl FnMut(TextHit) -> ControlFlow<()>) {
         let Some(needles) = self.needles.take() else {
             return self.find(text, on_hit);
         };
@@ -69,7 +69,7 @@ impl TermFinder {
         text: &str,
         behind: usize,
         needle: Range<usize>,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+        on_hit: &mut dyn FnMut(TextHit) -> ControlFlow<()>,
     ) -> (usize, ControlFlow<()>) {
         let (bytes, start) = (text.as_bytes(), needle.start);
         let end = part_end(bytes, start);
@@ -87,7 +87,7 @@ impl TermFinder {
         if is_part {
             let terms = self.terms_of(&text[start..end]);
             if terms != 0 && may_have_parts(bytes, run.clone()) {
-                return (end, on_hit(Hit { start, end, terms }));
+                return (end, on_hit(TextHit { start, end, terms }));
             }
             // The term may still go on behind the seam.
             if terms == 0 && !next.is_some_and(|next| next.is_ascii_alphanumeric()) {

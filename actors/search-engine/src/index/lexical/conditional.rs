@@ -1,32 +1,32 @@
 //! A search with a condition: sets of documents first, ranking among them after.
 
-use search_core::query::Condition;
+use search_core::query::QueryCondition;
 use tantivy::query::Weight;
 
 use super::outcome::LexicalMatches;
 use super::segment_search::{FEW, SegmentSearch, score_exactly};
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::bitmap::Bitmap;
-use crate::index::conditions::{Bounds, Matching};
+use crate::index::conditions::{ConditionMatches, MatchBounds};
 use crate::index::error::IndexError;
 use crate::index::leaves::filter_documents;
 use crate::index::needed::documents_with;
 use crate::index::phrases::documents_with_phrase;
 use crate::index::pool::Pool;
-use crate::index::scope::Scope;
+use crate::index::scope::SearchScope;
 use crate::index::snapshot::IndexSnapshot;
 
 /// A search with a condition.
 pub(super) struct Conditional<'s> {
-    pub(super) scope: &'s Scope<'s>,
-    pub(super) terms: &'s Terms<'s>,
+    pub(super) scope: &'s SearchScope<'s>,
+    pub(super) terms: &'s QueryTerms<'s>,
     pub(super) scoring: Scoring,
 }
 
 impl Conditional<'_> {
     pub(super) fn search(
         &self,
-        condition: &Condition,
+        condition: &QueryCondition,
         weight: Option<&dyn Weight>,
         pool: &mut Pool,
         outcome: &mut LexicalMatches,
@@ -34,15 +34,19 @@ impl Conditional<'_> {
         let sources = self.scope.snapshots;
         for place in self.terms.segment_searches(sources, self.scoring) {
             let max_doc = place.view.reader.max_doc();
-            let mut matching =
-                Matching::evaluate(condition, max_doc, place.view.deleted.as_deref(), |leaf| {
-                    self.leaf(&place, leaf)
-                })?;
+            let mut matching = ConditionMatches::evaluate(
+                condition,
+                max_doc,
+                place.view.deleted.as_deref(),
+                |leaf| self.leaf(&place, leaf),
+            )?;
             outcome.certain[place.source as usize] += matching.certain();
             outcome.open[place.source as usize] += matching.open();
             // Beside a said a beginning only ranks: the condition has not asked for it.
             for number in 0..self.terms.query.prefixes().len() {
-                matching.know(Condition::Prefix(number), |leaf| self.leaf(&place, leaf))?;
+                matching.know(QueryCondition::Prefix(number), |leaf| {
+                    self.leaf(&place, leaf)
+                })?;
             }
             outcome.matchings.push(matching);
         }
@@ -70,12 +74,18 @@ impl Conditional<'_> {
         Ok(())
     }
 
-    fn leaf(&self, place: &SegmentSearch<'_>, leaf: &Condition) -> Result<Bounds, IndexError> {
+    fn leaf(
+        &self,
+        place: &SegmentSearch<'_>,
+        leaf: &QueryCondition,
+    ) -> Result<MatchBounds, IndexError> {
         let query = self.terms.query;
         let max_doc = place.view.reader.max_doc();
         Ok(match leaf {
-            Condition::Word(word) => Bounds::exact(place.word_documents(&query.words()[*word])?),
-            Condition::Phrase(phrase) => {
+            QueryCondition::Word(word) => {
+                MatchBounds::exact(place.word_documents(&query.words()[*word])?)
+            }
+            QueryCondition::Phrase(phrase) => {
                 let terms = query.phrases()[*phrase].terms.iter();
                 let with_info = |&term: &usize| {
                     let info = place.infos[term].as_ref();
@@ -83,28 +93,28 @@ impl Conditional<'_> {
                 };
                 documents_with_phrase(place.snapshot, place.view, terms.map(with_info).collect())?
             }
-            Condition::Pattern(pattern) => {
+            QueryCondition::Pattern(pattern) => {
                 let needs = query.patterns()[*pattern].needs();
                 let set = documents_with(place.snapshot, place.view, needs)?;
-                Bounds::open(set.unwrap_or_else(|| Bitmap::full(max_doc)), max_doc)
+                MatchBounds::open(set.unwrap_or_else(|| Bitmap::full(max_doc)), max_doc)
             }
-            Condition::Prefix(prefix) => {
+            QueryCondition::Prefix(prefix) => {
                 let start = &query.prefixes()[*prefix].folded;
-                Bounds::exact(place.snapshot.beginning(place.view, start)?)
+                MatchBounds::exact(place.snapshot.beginning(place.view, start)?)
             }
-            Condition::Filter(filter) => {
+            QueryCondition::Filter(filter) => {
                 let name = self.scope.name(place.source);
                 let filter = &query.filters()[*filter];
                 filter_documents(place.snapshot, place.view, name, query, filter)?
             }
-            Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
-                Bounds::exact(Bitmap::new(max_doc))
+            QueryCondition::Not(_) | QueryCondition::All(_) | QueryCondition::Any(_) => {
+                MatchBounds::exact(Bitmap::new(max_doc))
             }
         })
     }
 
     /// A prefix counts as one word that occurs once: what is added is its rarity.
-    fn prefix_scores(&self, matchings: &[Matching]) -> Vec<f32> {
+    fn prefix_scores(&self, matchings: &[ConditionMatches]) -> Vec<f32> {
         let documents = self.terms.corpus().0 as f32;
         let sources = self.scope.snapshots.iter();
         let views: Vec<_> = sources.flat_map(IndexSnapshot::segments).collect();
@@ -114,7 +124,7 @@ impl Conditional<'_> {
                 if !prefix.scores {
                     return 0.0;
                 }
-                let leaf = Condition::Prefix(number);
+                let leaf = QueryCondition::Prefix(number);
                 let sets = matchings.iter().zip(&views).filter_map(|(matching, view)| {
                     Some((matching.leaf(&leaf)?, view.deleted.as_deref()))
                 });

@@ -7,12 +7,12 @@ use search_core::query::QueryWord;
 use tantivy::DocId;
 
 use super::segment_search::SegmentSearch;
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::bitmap::Bitmap;
 use crate::index::cursor::ExactScorer;
 use crate::index::definition_terms::{definition_term, heading_term};
 use crate::index::error::IndexError;
-use crate::index::pool::Candidate;
+use crate::index::pool::ScoredDocument;
 use crate::index::snapshot::{IndexSnapshot, documents_of, find_term};
 
 /// Documents of a segment that define one name, more of which decide nothing (`new`, `main`).
@@ -45,17 +45,17 @@ const MIN_CAPITAL: usize = 3;
 
 /// The documents that define what a query names.
 #[derive(Debug, Default)]
-pub(in crate::index) struct Definers {
-    ranked: Vec<Candidate>,
+pub(in crate::index) struct DefiningDocuments {
+    ranked: Vec<ScoredDocument>,
     /// How much each of them defines, up to 1.
     weights: FxHashMap<(u32, u32, u32), f32>,
 }
 
-impl Definers {
+impl DefiningDocuments {
     /// Looks the query's names up.
     pub(super) fn find(
         sources: &[IndexSnapshot],
-        terms: &Terms<'_>,
+        terms: &QueryTerms<'_>,
         scoring: Scoring,
     ) -> Result<Self, IndexError> {
         let wanted = wanted_definitions(terms);
@@ -79,8 +79,8 @@ impl Definers {
                 }
             }
         }
-        let best = |one: &Candidate| one.score * found.weights[&one.location()];
-        let order = |a: &Candidate, b: &Candidate| {
+        let best = |one: &ScoredDocument| one.score * found.weights[&one.location()];
+        let order = |a: &ScoredDocument, b: &ScoredDocument| {
             best(b)
                 .total_cmp(&best(a))
                 .then(a.location().cmp(&b.location()))
@@ -91,7 +91,7 @@ impl Definers {
     }
 
     /// How much a document defines of what the query names, 0 to 1.
-    pub(in crate::index) fn weight(&self, candidate: &Candidate) -> f32 {
+    pub(in crate::index) fn weight(&self, candidate: &ScoredDocument) -> f32 {
         self.weights
             .get(&candidate.location())
             .copied()
@@ -99,7 +99,7 @@ impl Definers {
     }
 
     /// The best of the documents.
-    pub(super) fn documents(&self) -> &[Candidate] {
+    pub(super) fn documents(&self) -> &[ScoredDocument] {
         &self.ranked
     }
 }
@@ -122,7 +122,7 @@ fn is_name_like(surface: &str) -> bool {
 }
 
 /// The names of the query: the whole of it, else the identifiers among its words.
-fn wanted_definitions(terms: &Terms<'_>) -> Vec<WantedDefinition> {
+fn wanted_definitions(terms: &QueryTerms<'_>) -> Vec<WantedDefinition> {
     let query = terms.query;
     let of_name = |(place, name): (usize, &WantedName)| {
         let is_qualified = !name.within.is_empty() || name.is_owner;

@@ -5,7 +5,7 @@ use tantivy::query::Weight;
 
 use super::outcome::LexicalMatches;
 use super::segment_search::{SegmentSearch, score_exactly};
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::bitmap::Bitmap;
 use crate::index::error::IndexError;
 use crate::index::pool::Pool;
@@ -14,7 +14,7 @@ use crate::index::snapshot::IndexSnapshot;
 /// A search without a condition.
 pub(super) struct Disjunction<'s> {
     pub(super) sources: &'s [IndexSnapshot],
-    pub(super) terms: &'s Terms<'s>,
+    pub(super) terms: &'s QueryTerms<'s>,
     pub(super) scoring: Scoring,
     /// Whether the sets of found documents are wanted, beside their number.
     pub(super) keeps_found: bool,

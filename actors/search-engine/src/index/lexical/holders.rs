@@ -7,11 +7,11 @@ use search_core::query::QueryWord;
 use tantivy::postings::TermInfo;
 
 use super::segment_search::SegmentSearch;
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::bitmap::Bitmap;
 use crate::index::cursor::ExactScorer;
 use crate::index::error::IndexError;
-use crate::index::pool::Candidate;
+use crate::index::pool::ScoredDocument;
 use crate::index::snapshot::{IndexSnapshot, documents_of, find_term};
 
 /// An identifier among other words that more documents hold decides nothing.
@@ -30,7 +30,7 @@ const MAX_RANKED: usize = 200;
 /// The documents that hold identifiers of the query whole, with their lexical scores.
 #[derive(Debug, Default)]
 pub(in crate::index) struct IdentifierHolders {
-    holders: Vec<Candidate>,
+    holders: Vec<ScoredDocument>,
     /// Number of identifiers each of them holds.
     counts: FxHashMap<(u32, u32, u32), u32>,
     /// Literals of the query, by number, that any document holds.
@@ -43,7 +43,7 @@ impl IdentifierHolders {
     /// Looks the query's identifiers up.
     pub(super) fn find(
         sources: &[IndexSnapshot],
-        terms: &Terms<'_>,
+        terms: &QueryTerms<'_>,
         scoring: Scoring,
     ) -> Result<Self, IndexError> {
         let mut rare = terms.rare_identifiers();
@@ -100,7 +100,7 @@ impl IdentifierHolders {
     }
 
     /// How many identifiers of the query a document holds: rare ones, or the only one.
-    pub(in crate::index) fn count(&self, candidate: &Candidate) -> u32 {
+    pub(in crate::index) fn count(&self, candidate: &ScoredDocument) -> u32 {
         self.counts.get(&candidate.location()).copied().unwrap_or(0)
     }
 
@@ -115,7 +115,7 @@ impl IdentifierHolders {
     }
 
     /// The documents.
-    pub(super) fn documents(&self) -> &[Candidate] {
+    pub(super) fn documents(&self) -> &[ScoredDocument] {
         &self.holders
     }
 }
@@ -138,7 +138,7 @@ impl SegmentSearch<'_> {
     }
 }
 
-impl Terms<'_> {
+impl QueryTerms<'_> {
     /// The terms of identifiers that are looked for and stand in few documents. Among the words of
     /// a sentence `siRNA` and `GitHub` are none: they are words of a language.
     fn rare_identifiers(&self) -> Vec<usize> {

@@ -5,12 +5,12 @@ use search_core::query::ParsedQuery;
 use tantivy::Term;
 
 use super::segment_search::{NO_WORD, SegmentSearch};
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::cursor::ExactScorer;
 use crate::index::error::IndexError;
 use crate::index::name_term::name_term;
-use crate::index::pool::Candidate;
-use crate::index::scope::Scope;
+use crate::index::pool::ScoredDocument;
+use crate::index::scope::SearchScope;
 use crate::index::snapshot::documents_of;
 
 /// Documents of one name that are looked at in a segment, in the order of their keys.
@@ -26,13 +26,13 @@ const MAX_FILES: usize = 25;
 /// The documents that have a name of the query and hold any of its words, files that it names
 /// before others.
 pub(super) fn named_documents(
-    scope: &Scope<'_>,
-    terms: &Terms<'_>,
+    scope: &SearchScope<'_>,
+    terms: &QueryTerms<'_>,
     scoring: Scoring,
-) -> Result<Vec<Candidate>, IndexError> {
+) -> Result<Vec<ScoredDocument>, IndexError> {
     let names = terms.query.names();
     let mut named = Vec::new();
-    let mut files: Vec<(f32, Candidate)> = Vec::new();
+    let mut files: Vec<(f32, ScoredDocument)> = Vec::new();
     if names.is_empty() && terms.query.files().is_empty() {
         return Ok(named);
     }
@@ -64,7 +64,7 @@ pub(super) fn named_documents(
     });
     files.truncate(MAX_FILES);
     let files = files.into_iter().map(|(_, one)| one);
-    let mut all: Vec<Candidate> = files.collect();
+    let mut all: Vec<ScoredDocument> = files.collect();
     all.extend(named);
     all.truncate(MAX_NAMED);
     Ok(all)

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 use tantivy::postings::TermInfo;
 
-use super::definers::Definers;
+use super::definers::DefiningDocuments;
 use super::holders::IdentifierHolders;
 use crate::index::bitmap::Bitmap;
-use crate::index::conditions::Matching;
-use crate::index::pool::Candidate;
+use crate::index::conditions::ConditionMatches;
+use crate::index::pool::ScoredDocument;
 
 /// What a search found beside the pool.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(in crate::index) struct LexicalMatches {
     /// Documents of which the texts decide, by source.
     pub(in crate::index) open: Vec<u64>,
     /// By segment of all sources: what is known about the condition; empty without one.
-    pub(in crate::index) matchings: Vec<Matching>,
+    pub(in crate::index) matchings: Vec<ConditionMatches>,
     /// What a prefix adds to the score of a document, by prefix.
     pub(in crate::index) prefix_scores: Vec<f32>,
     /// Words looked for of which no source holds a term.
@@ -34,9 +34,9 @@ pub(in crate::index) struct LexicalMatches {
     /// The documents that hold rare identifiers of the query whole; none where weights are off.
     pub(in crate::index) holders: IdentifierHolders,
     /// The documents that define what the query names.
-    pub(in crate::index) definers: Definers,
+    pub(in crate::index) definers: DefiningDocuments,
     /// Documents with a name of the query, best words first.
-    pub(in crate::index) named: Vec<Candidate>,
+    pub(in crate::index) named: Vec<ScoredDocument>,
     /// What each term of the query is worth: its rarity, times how often it was typed.
     pub(in crate::index) term_weights: Vec<f32>,
     /// By segment of all sources, by term: where its posting list is.
@@ -46,9 +46,9 @@ pub(in crate::index) struct LexicalMatches {
 impl LexicalMatches {
     /// Puts those that may be meant whatever their words come to among the first `depth`
     /// candidates: documents with a name of the query, or with an identifier of it.
-    pub(in crate::index) fn complete(&self, candidates: &mut Vec<Candidate>, depth: usize) {
+    pub(in crate::index) fn complete(&self, candidates: &mut Vec<ScoredDocument>, depth: usize) {
         let first = &candidates[..depth.min(candidates.len())];
-        let known: FxHashSet<_> = first.iter().map(Candidate::location).collect();
+        let known: FxHashSet<_> = first.iter().map(ScoredDocument::location).collect();
         // One of each in turn, so that none of the three crowds out the others.
         let reasons = [
             self.holders.documents(),
@@ -58,7 +58,7 @@ impl LexicalMatches {
         let longest = reasons.iter().map(|list| list.len()).max().unwrap_or(0);
         let in_turn =
             (0..longest).flat_map(|at| reasons.iter().filter_map(move |list| list.get(at)));
-        let mut missing: Vec<Candidate> = Vec::new();
+        let mut missing: Vec<ScoredDocument> = Vec::new();
         for &one in in_turn {
             let is_new = missing
                 .iter()

@@ -1,22 +1,22 @@
 //! A search in one segment.
 
-use search_core::query::{Condition, QueryWord};
+use search_core::query::{QueryCondition, QueryWord};
 use tantivy::DocId;
 use tantivy::postings::TermInfo;
 use tantivy::query::Weight;
 
-use super::terms::{Scoring, Terms};
+use super::terms::{QueryTerms, Scoring};
 use crate::index::bitmap::Bitmap;
-use crate::index::conditions::Matching;
+use crate::index::conditions::ConditionMatches;
 use crate::index::cursor::{ExactScorer, SurplusScorer};
 use crate::index::error::IndexError;
-use crate::index::pool::{Candidate, Pool};
+use crate::index::pool::{Pool, ScoredDocument};
 use crate::index::snapshot::{IndexSnapshot, SegmentView};
 
 /// The score of a document that meets the condition without a word that scores.
 pub(in crate::index) const NO_WORD: f32 = 1e-6;
 
-impl Terms<'_> {
+impl QueryTerms<'_> {
     /// All segments of all sources, in order.
     pub(super) fn segment_searches<'s>(
         &'s self,
@@ -49,13 +49,13 @@ pub(super) struct SegmentSearch<'s> {
     pub(super) source: u32,
     pub(super) segment: u32,
     pub(super) infos: &'s [Option<TermInfo>],
-    pub(super) terms: &'s Terms<'s>,
+    pub(super) terms: &'s QueryTerms<'s>,
     pub(super) scoring: Scoring,
 }
 
 impl SegmentSearch<'_> {
-    pub(super) fn candidate(&self, document: DocId, score: f32) -> Candidate {
-        Candidate {
+    pub(super) fn candidate(&self, document: DocId, score: f32) -> ScoredDocument {
+        ScoredDocument {
             score,
             source: self.source,
             segment: self.segment,
@@ -95,14 +95,16 @@ impl SegmentSearch<'_> {
     /// best.
     pub(super) fn score_each(
         &self,
-        matching: &Matching,
+        matching: &ConditionMatches,
         prefix_scores: &[f32],
         pool: &mut Pool,
     ) -> Result<(), IndexError> {
         let mut exact = ExactScorer::open(self.view, self.infos, self.terms, self.scoring)?;
         let prefixes = prefix_scores.iter().enumerate();
         let prefixes: Vec<(&Bitmap, f32)> = prefixes
-            .filter_map(|(prefix, &add)| Some((matching.leaf(&Condition::Prefix(prefix))?, add)))
+            .filter_map(|(prefix, &add)| {
+                Some((matching.leaf(&QueryCondition::Prefix(prefix))?, add))
+            })
             .collect();
         // Without terms many documents tie, and of those the first by key are the best.
         let has_terms = self.present().next().is_some();
@@ -190,7 +192,7 @@ pub(super) const FEW: u64 = 2_000;
 /// segments lie.
 pub(super) fn score_exactly(
     sources: &[IndexSnapshot],
-    terms: &Terms<'_>,
+    terms: &QueryTerms<'_>,
     scoring: Scoring,
     pool: &mut Pool,
 ) -> Result<(), IndexError> {
@@ -211,7 +213,7 @@ pub(super) fn score_exactly(
         let (source, segment) = (group[0].source, group[0].segment);
         let snapshot = &sources[source as usize];
         let view = &snapshot.segments()[segment as usize];
-        let number = Terms::place_of(sources, source, segment);
+        let number = QueryTerms::place_of(sources, source, segment);
         let mut exact = ExactScorer::open(view, &terms.infos[number], terms, scoring)?;
         for candidate in group {
             candidate.score = exact.score(candidate.document);

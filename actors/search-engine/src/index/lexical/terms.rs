@@ -25,7 +25,7 @@ pub(in crate::index) enum Scoring {
 }
 
 /// The query's terms in the corpus.
-pub(in crate::index) struct Terms<'q> {
+pub(in crate::index) struct QueryTerms<'q> {
     pub(in crate::index) query: &'q ParsedQuery,
     pub(in crate::index) field: Field,
     pub(in crate::index) surplus: Field,
@@ -75,7 +75,7 @@ impl Bm25StatisticsProvider for Statistics {
     }
 }
 
-impl<'q> Terms<'q> {
+impl<'q> QueryTerms<'q> {
     pub(in crate::index) fn load(
         sources: &[IndexSnapshot],
         query: &'q ParsedQuery,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::columns::TextsBuilder;
-use crate::math::{Random, Row, quantise};
+use crate::math::{Random, VectorRow, quantise};
 
 const COUNT: usize = 40_000;
 const TOPICS: usize = 200;
@@ -10,7 +10,7 @@ const TOPICS: usize = 200;
 /// Something about a topic: its direction, and as much again of its own.
 fn about(topic: usize, random: &mut Random) -> (Bytes, f32) {
     let mut centre = Random::new([topic as u64, 1, 0]);
-    let row: Row = std::array::from_fn(|_| centre.bell() + random.bell());
+    let row: VectorRow = std::array::from_fn(|_| centre.bell() + random.bell());
     let (bytes, _) = quantise(&row);
     let length = quantised_dot(&bytes, &bytes) as f32;
     (bytes, length.sqrt().recip())
@@ -38,7 +38,7 @@ fn table(random: &mut Random) -> DocumentTable {
 }
 
 /// What one of these searches finds: by sketches, and by comparing all.
-fn both(table: &DocumentTable, query: &(Bytes, f32)) -> [(Vec<String>, Spread); 2] {
+fn both(table: &DocumentTable, query: &(Bytes, f32)) -> [(Vec<String>, CosineDistribution); 2] {
     [0, usize::MAX].map(|exact_up_to| {
         let (near, spread) = table.survey_exactly(&query.0, query.1, 10, exact_up_to);
         (near.into_iter().map(|one| one.key).collect(), spread)

@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Routing, ServerMessage, ToolCall, receive};
+use super::{RoutingHeaders, ServerMessage, ToolCall, receive};
 use crate::mcp::client::{Generation, discover, is_stateless, offers, routing_name};
 use crate::mcp::rpc::{
     HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
 
-fn reply(message: &Value, routing: Option<Routing<'_>>) -> (u16, Value) {
+fn reply(message: &Value, routing: Option<RoutingHeaders<'_>>) -> (u16, Value) {
     match receive(message, routing) {
         ServerMessage::Reply(reply) => (reply.status, reply.message),
         other => panic!("{message}: {other:?}"),
     }
 }
 
-fn code(message: &Value, routing: Option<Routing<'_>>) -> (u16, i64) {
+fn code(message: &Value, routing: Option<RoutingHeaders<'_>>) -> (u16, i64) {
     let (status, reply) = reply(message, routing);
     (status, reply["error"]["code"].as_i64().unwrap_or_default())
 }
@@ -42,7 +42,7 @@ fn a_handshake_agrees_on_a_revision_that_is_known() {
 #[test]
 fn a_stateless_request_is_served_with_its_headers_and_refused_with_others() {
     let message = discover(7);
-    let right = Routing {
+    let right = RoutingHeaders {
         version: Some("2026-07-28"),
         method: Some("server/discover"),
         name: None,
@@ -51,15 +51,15 @@ fn a_stateless_request_is_served_with_its_headers_and_refused_with_others() {
     assert!(is_stateless(&found["result"]) && offers(&found["result"], "tools"));
     assert_eq!(found["result"]["resultType"], "complete");
     for wrong in [
-        Routing {
+        RoutingHeaders {
             version: None,
             ..right
         },
-        Routing {
+        RoutingHeaders {
             method: Some("ping"),
             ..right
         },
-        Routing {
+        RoutingHeaders {
             version: Some("2025-11-25"),
             ..right
         },
@@ -72,7 +72,7 @@ fn a_stateless_request_is_served_with_its_headers_and_refused_with_others() {
         json!({"name": "search", "arguments": {"query": "x"}}),
     );
     let name = routing_name(&call);
-    let routing = Routing {
+    let routing = RoutingHeaders {
         method: Some("tools/call"),
         name: name.as_deref(),
         ..right
@@ -81,7 +81,7 @@ fn a_stateless_request_is_served_with_its_headers_and_refused_with_others() {
         receive(&call, Some(routing)),
         ServerMessage::Call(_)
     ));
-    let routing = Routing {
+    let routing = RoutingHeaders {
         name: Some("fetch"),
         ..routing
     };
@@ -118,9 +118,9 @@ fn what_does_not_fit_is_refused_by_its_code() {
     ] {
         assert_eq!(code(&message, None), expected, "{message}");
     }
-    let old = Routing {
+    let old = RoutingHeaders {
         version: Some("2023-01-01"),
-        ..Routing::default()
+        ..RoutingHeaders::default()
     };
     assert_eq!(
         code(&of("tools/list", json!({})), Some(old)),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::item::{Item, ParsedItems, SourceDataError, line};
+use crate::item::{ParsedItems, SourceDataError, SourceItem, line};
 
 /// Content of a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub enum McpContent {
 const MAX_RESOURCES: usize = 2000;
 
 /// Reads `resources` of `resources/list`: an item for each, without its text.
-pub fn mcp_resources(list: &Value) -> Vec<Item> {
+pub fn mcp_resources(list: &Value) -> Vec<SourceItem> {
     let list = list.as_array().into_iter().flatten().take(MAX_RESOURCES);
     list.filter_map(|resource| {
         let text = |name: &str| resource.get(name).and_then(Value::as_str);
         let uri = text("uri")?;
         let name = text("title").or_else(|| text("name")).unwrap_or(uri);
         let modified = resource.pointer("/annotations/lastModified");
-        Some(Item {
+        Some(SourceItem {
             key: line(uri, 1000),
             title: line(name, 300),
             body: text("description").unwrap_or_default().to_owned(),
@@ -39,7 +39,7 @@ pub fn mcp_resources(list: &Value) -> Vec<Item> {
             modified: modified
                 .and_then(Value::as_str)
                 .and_then(crate::date::rfc3339),
-            ..Item::default()
+            ..SourceItem::default()
         })
     })
     .filter(|item| !item.title.is_empty())
@@ -98,12 +98,12 @@ pub fn mcp_tool_result(result: &Value) -> Result<ParsedItems, SourceDataError> {
     let mut items = Vec::new();
     for part in content {
         match part {
-            McpContent::Resource { uri, name, text } => items.push(Item {
+            McpContent::Resource { uri, name, text } => items.push(SourceItem {
                 title: line(if name.is_empty() { &uri } else { &name }, 300),
                 body: text,
                 url: web_address(&uri),
                 key: uri,
-                ..Item::default()
+                ..SourceItem::default()
             }),
             McpContent::Text(text) => items.extend(text_items(&text)),
         }
@@ -153,7 +153,7 @@ fn content(part: &Value) -> Option<McpContent> {
 
 /// Lists of objects with a name or title, wherever they stand at the top (`entities`, `results`,
 /// …).
-fn structured_items(structured: &Value) -> Vec<Item> {
+fn structured_items(structured: &Value) -> Vec<SourceItem> {
     let lists = structured
         .as_object()
         .into_iter()
@@ -166,7 +166,7 @@ fn structured_items(structured: &Value) -> Vec<Item> {
         .collect()
 }
 
-fn structured_item(entry: &Value) -> Option<Item> {
+fn structured_item(entry: &Value) -> Option<SourceItem> {
     let text = |names: &[&str]| {
         names
             .iter()
@@ -187,19 +187,19 @@ fn structured_item(entry: &Value) -> Option<Item> {
             .map(str::to_owned),
     );
     let tags = text(&["entityType", "type", "kind"]).map(str::to_owned);
-    Some(Item {
+    Some(SourceItem {
         key: text(&["id"]).or(address).unwrap_or(title).to_owned(),
         title: line(title, 300),
         body: body.join("\n"),
         tags: tags.into_iter().collect(),
         url: address.and_then(web_address),
-        ..Item::default()
+        ..SourceItem::default()
     })
 }
 
 /// Text of a search tool: JSON where it is JSON, else a line a hit when all lines are short, else
 /// one item.
-fn text_items(text: &str) -> Vec<Item> {
+fn text_items(text: &str) -> Vec<SourceItem> {
     let trimmed = text.trim();
     if let Ok(value) = serde_json::from_str::<Value>(trimmed) {
         let found = match &value {
@@ -219,12 +219,12 @@ fn text_items(text: &str) -> Vec<Item> {
     let parts = if is_list { lines } else { vec![trimmed] };
     let parts = parts.into_iter().filter(|part| !part.is_empty()).take(1000);
     parts
-        .map(|part| Item {
+        .map(|part| SourceItem {
             key: line(part, 200),
             title: line(part.lines().next().unwrap_or(part), 300),
             body: part.to_owned(),
             url: web_address(part),
-            ..Item::default()
+            ..SourceItem::default()
         })
         .collect()
 }

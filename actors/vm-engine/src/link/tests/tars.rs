@@ -31,7 +31,7 @@ fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends
         let channels = lab.link.connection.channels.lock();
         matches!(
             channels.get(&FIRST).map(|open| open.used),
-            Some(Use::TarIn { sent: true })
+            Some(ChannelUse::TarIn { sent: true })
         )
     };
     while !is_sent() {

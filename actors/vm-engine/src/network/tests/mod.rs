@@ -19,7 +19,7 @@ use vm_core::guest::{
 use vm_core::network::AllowList;
 
 use super::*;
-use crate::link::{FIRST, Link};
+use crate::link::{FIRST, GuestLink};
 
 /// Longer than anything takes that works.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -91,10 +91,10 @@ impl Agent {
 }
 
 struct World {
-    link: Link,
+    link: GuestLink,
     agent: Agent,
     gone: Receiver<(FailureReason, String)>,
-    traffic: Arc<Traffic>,
+    traffic: Arc<NetworkTraffic>,
     refusals: Receiver<String>,
     lookups: Arc<AtomicUsize>,
 }
@@ -110,18 +110,18 @@ fn looked_up(name: &str) -> io::Result<Vec<IpAddr>> {
     Ok(addresses.iter().map(|text| text.parse().unwrap()).collect())
 }
 
-fn world(allow: &[String], limits: Limits) -> World {
+fn world(allow: &[String], limits: NetworkLimits) -> World {
     world_with(allow, limits, None)
 }
 
-fn world_with(allow: &[String], limits: Limits, services: Option<OwnerServices>) -> World {
-    world_of((allow, limits), services, Trust::default())
+fn world_with(allow: &[String], limits: NetworkLimits, services: Option<OwnerServices>) -> World {
+    world_of((allow, limits), services, TrustedAuthorities::default())
 }
 
 fn world_of(
-    (allow, limits): (&[String], Limits),
+    (allow, limits): (&[String], NetworkLimits),
     services: Option<OwnerServices>,
-    trust: Trust,
+    trust: TrustedAuthorities,
 ) -> World {
     let (host, guest) = UnixStream::pair().unwrap();
     guest.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
@@ -133,13 +133,16 @@ fn world_of(
         let _ = ends.shutdown(std::net::Shutdown::Both);
         detail
     });
-    let (link, hello) = Link::new(host, FIRST, on_gone).unwrap();
-    let (traffic, lookups) = (Arc::new(Traffic::default()), Arc::new(AtomicUsize::new(0)));
+    let (link, hello) = GuestLink::new(host, FIRST, on_gone).unwrap();
+    let (traffic, lookups) = (
+        Arc::new(NetworkTraffic::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let (refused, refusals) = channel();
     let count = Arc::clone(&lookups);
     let uplink = Uplink {
         services,
-        reach: Reach {
+        reach: NetworkPolicy {
             manager: AllowList(allow.iter().map(|text| text.parse().unwrap()).collect()),
             requested: None,
         },

@@ -19,7 +19,7 @@ fn a_plain_request_reaches_the_host_that_is_named() {
         peer.read_to_end(&mut rest).unwrap();
         (String::from_utf8(head).unwrap(), rest)
     });
-    let mut world = world(&allowed(port), Limits::default());
+    let mut world = world(&allowed(port), NetworkLimits::default());
     let request = format!(
         "POST http://files.test:{port}/x HTTP/1.1\r\nHost: other\r\nContent-Length: 4\r\n\r\nbodyGET http://169.254.169.254/ HTTP/1.1\r\n\r\n"
     );
@@ -51,8 +51,8 @@ fn the_services_of_the_owner_are_reached_without_a_network_and_nothing_else_is()
             .unwrap();
         String::from_utf8(head).unwrap()
     });
-    let target = Target::parse(&format!("127.0.0.1:{port}"), None).unwrap();
-    let reach = |named: &str| Reach {
+    let target = NetworkTarget::parse(&format!("127.0.0.1:{port}"), None).unwrap();
+    let reach = |named: &str| NetworkPolicy {
         manager: AllowList(vec![named.parse().unwrap()]),
         requested: None,
     };
@@ -63,11 +63,11 @@ fn the_services_of_the_owner_are_reached_without_a_network_and_nothing_else_is()
     };
     // The configuration names another place: nobody's order changes that.
     let other = services("127.0.0.1:9");
-    let mut world = world_with(&[], Limits::default(), Some(other));
+    let mut world = world_with(&[], NetworkLimits::default(), Some(other));
     world.agent.open(S, "GET /x HTTP/1.1\r\n\r\n");
     assert!(world.agent.text(S).starts_with("HTTP/1.1 403 "));
     let own = services(&format!("127.0.0.1:{port}"));
-    let mut world = world_with(&[], Limits::default(), Some(own));
+    let mut world = world_with(&[], NetworkLimits::default(), Some(own));
     // Its address is no host that a program may name.
     world
         .agent
@@ -174,7 +174,7 @@ fn what_no_list_names_is_refused_with_the_reason() {
             "127.0.0.1:1".to_owned(),
         ],
     ];
-    let mut world = world(&allow.concat(), Limits::default());
+    let mut world = world(&allow.concat(), NetworkLimits::default());
     for (number, (request, status, label)) in (S..).zip(refused(port, other)) {
         let before = world.traffic.view();
         world.agent.open(number, &request);
@@ -198,7 +198,7 @@ fn what_no_list_names_is_refused_with_the_reason() {
 #[test]
 fn of_several_addresses_only_those_that_are_allowed_are_tried() {
     let (port, served) = server(|mut peer| peer.write_all(b"here").unwrap());
-    let mut world = world(&allowed(port), Limits::default());
+    let mut world = world(&allowed(port), NetworkLimits::default());
     world
         .agent
         .open(S, &format!("CONNECT mixed.test:{port} HTTP/1.1\r\n\r\n"));
@@ -251,7 +251,7 @@ fn tls_server(name: &str) -> (u16, JoinHandle<String>, Vec<u8>) {
     (port, served, authority)
 }
 
-fn trust_in(authority: Vec<u8>) -> Trust {
+fn trust_in(authority: Vec<u8>) -> TrustedAuthorities {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(authority.into()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -261,7 +261,7 @@ fn trust_in(authority: Vec<u8>) -> Trust {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let config = Arc::new(config);
-    Trust::with_config(move || Ok(Arc::clone(&config)))
+    TrustedAuthorities::with_config(move || Ok(Arc::clone(&config)))
 }
 
 /// It was refused, and with it each program that asks a proxy so.
@@ -270,7 +270,11 @@ fn i17_a_whole_https_url_is_answered_through_tls_of_the_manager() {
     let get = |port: u16| format!("GET https://files.test:{port}/x HTTP/1.1\r\n\r\n");
     let (port, served, authority) = tls_server("files.test");
     let trust = trust_in(authority);
-    let mut world = world_of((&allowed(port), Limits::default()), None, trust.clone());
+    let mut world = world_of(
+        (&allowed(port), NetworkLimits::default()),
+        None,
+        trust.clone(),
+    );
     world.agent.open(S, &get(port));
     let answer = world.agent.text(S);
     let body = answer.strip_prefix("HTTP/1.1 200 OK\r\n\r\n").unwrap();
@@ -290,7 +294,7 @@ fn i17_a_whole_https_url_is_answered_through_tls_of_the_manager() {
             true => trust_in(own),
             false => trust.clone(),
         };
-        let mut world = world_of((&allowed(port), Limits::default()), None, trust);
+        let mut world = world_of((&allowed(port), NetworkLimits::default()), None, trust);
         world.agent.open(S, &get(port));
         let answer = world.agent.text(S);
         let said = format!("HTTP/1.1 502 files.test:{port} cannot be spoken to through TLS: ");

@@ -7,9 +7,9 @@ use crate::MachineError;
 
 #[test]
 fn an_agent_that_breaks_the_rules_is_ended() {
-    let few = Limits {
+    let few = NetworkLimits {
         streams: 2,
-        ..Limits::default()
+        ..NetworkLimits::default()
     };
     let ended = |world: &World, word: &str| {
         let (reason, detail) = world.gone.recv_timeout(TEST_TIMEOUT).unwrap();
@@ -57,7 +57,7 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
         let _ = sender.send(detail.clone());
         detail
     });
-    let (_link, _hello) = Link::new(host, FIRST, on_gone).unwrap();
+    let (_link, _hello) = GuestLink::new(host, FIRST, on_gone).unwrap();
     let mut agent = Agent {
         socket: guest,
         decoder: FrameDecoder::default(),
@@ -67,14 +67,14 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
     let detail = gone.recv_timeout(TEST_TIMEOUT).unwrap();
     assert!(detail.contains("without network"), "{detail}");
 
-    let world = world(&[], Limits::default());
+    let world = world(&[], NetworkLimits::default());
     let uplink = Uplink {
-        reach: Reach::default(),
+        reach: NetworkPolicy::default(),
         services: None,
-        limits: Limits::default(),
+        limits: NetworkLimits::default(),
         traffic: Arc::default(),
         resolve: by_the_system(),
-        trust: Trust::default(),
+        trust: TrustedAuthorities::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let second = world
@@ -112,7 +112,7 @@ proptest! {
     /// comes of it after that, and none is left when the connection ends.
     #[test]
     fn any_streams(messages in prop::collection::vec(sent(), 0..30)) {
-        let mut world = world(&[], Limits { streams: 4, ..Limits::default() });
+        let mut world = world(&[], NetworkLimits { streams: 4, ..NetworkLimits::default() });
         for (number, message) in messages {
             let message = match message {
                 Sent::Open => ToHost::Open,
@@ -143,16 +143,16 @@ fn led(asked: &str, allow: &[String]) -> (String, String) {
         peer.write_all(b"yours").unwrap();
         head
     });
-    let target: Target = format!("127.0.0.1:{port}").parse().unwrap();
+    let target: NetworkTarget = format!("127.0.0.1:{port}").parse().unwrap();
     let services = OwnerServices {
-        reach: Reach {
+        reach: NetworkPolicy {
             manager: AllowList(vec![target.to_string().parse().unwrap()]),
             requested: None,
         },
         target,
         led: vec!["forge.test:443".parse().unwrap()],
     };
-    let mut world = world_with(allow, Limits::default(), Some(services));
+    let mut world = world_with(allow, NetworkLimits::default(), Some(services));
     world.agent.open(S, asked);
     let answer = world.agent.text(S);
     (served.join().unwrap(), answer)
@@ -177,10 +177,10 @@ fn i17_a_place_that_is_led_to_the_services_is_told_and_nothing_else_is_led() {
     // Another port of it is another place.
     let services = OwnerServices {
         target: "127.0.0.1:9".parse().unwrap(),
-        reach: Reach::default(),
+        reach: NetworkPolicy::default(),
         led: vec!["forge.test:443".parse().unwrap()],
     };
-    let mut world = world_with(&[], Limits::default(), Some(services));
+    let mut world = world_with(&[], NetworkLimits::default(), Some(services));
     world
         .agent
         .open(S, "CONNECT forge.test:80 HTTP/1.1\r\n\r\n");

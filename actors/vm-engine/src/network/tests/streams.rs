@@ -17,7 +17,7 @@ fn a_tunnel_carries_more_than_its_window_both_ways() {
         sender.join().unwrap();
         got
     });
-    let mut world = world(&allowed(port), Limits::default());
+    let mut world = world(&allowed(port), NetworkLimits::default());
     world
         .agent
         .open(S, &format!("CONNECT a.test:{port} HTTP/1.1\r\n\r\n"));
@@ -56,10 +56,10 @@ fn a_tunnel_carries_more_than_its_window_both_ways() {
 #[test]
 fn a_peer_that_sends_without_end_gets_no_further_than_the_window() {
     let (port, served) = server(|mut peer| while peer.write_all(&[0; CHUNK]).is_ok() {});
-    let limits = Limits {
+    let limits = NetworkLimits {
         // Nobody takes anything: that is what ends it.
         idle: Duration::from_millis(300),
-        ..Limits::default()
+        ..NetworkLimits::default()
     };
     let mut world = world(&allowed(port), limits);
     world
@@ -81,9 +81,9 @@ fn a_peer_that_sends_without_end_gets_no_further_than_the_window() {
 #[test]
 fn a_stream_on_which_nothing_moves_ends_and_so_does_its_connection() {
     let (port, served) = server(|mut peer| peer.read(&mut [0]).unwrap_or(0));
-    let limits = Limits {
+    let limits = NetworkLimits {
         idle: Duration::from_millis(50),
-        ..Limits::default()
+        ..NetworkLimits::default()
     };
     let mut world = world(&allowed(port), limits);
     world
@@ -106,7 +106,7 @@ fn who_breaks_off_ends_the_connection_and_so_does_the_end_of_the_vm() {
             let _ = peer.read_to_end(&mut got);
             got
         });
-        let mut world = world(&allowed(port), Limits::default());
+        let mut world = world(&allowed(port), NetworkLimits::default());
         world
             .agent
             .open(S, &format!("CONNECT a.test:{port} HTTP/1.1\r\n\r\nearly"));

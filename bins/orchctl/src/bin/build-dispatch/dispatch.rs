@@ -6,11 +6,11 @@ use config_core::Environment;
 
 use crate::arguments::Arguments;
 use crate::error::DispatchError;
-use crate::session::{Job, Session, SlotReply, request_slot};
+use crate::session::{BuildJob, SlotReply, WorkerSession, request_slot};
 use crate::stderr::print_message;
-use crate::tree::Snapshot;
-use crate::watch::Signals;
-use crate::workers::{self, Worker};
+use crate::tree::TreeSnapshot;
+use crate::watch::StopSignals;
+use crate::workers::{self, BuildWorker};
 
 /// Between two rounds of requests to full workers.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -20,14 +20,14 @@ pub(crate) fn dispatch(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<u8, DispatchError> {
-    let signals = Signals::watch().map_err(DispatchError::Wait)?;
+    let signals = StopSignals::watch().map_err(DispatchError::Wait)?;
     let workers = select_workers(arguments, environment)?;
     let variables = variables(&arguments.passed, environment)?;
     let directory = std::env::current_dir().map_err(DispatchError::Wait)?;
-    let snapshot = Snapshot::take(&directory, arguments.reference.as_deref(), &signals)?;
+    let snapshot = TreeSnapshot::take(&directory, arguments.reference.as_deref(), &signals)?;
     print_message(&snapshot.origin());
     let id = uuid::Uuid::new_v4().simple().to_string();
-    let job = Job {
+    let job = BuildJob {
         id: &id,
         command: &arguments.command,
         prefix: &snapshot.prefix,
@@ -45,7 +45,7 @@ pub(crate) fn dispatch(
 fn select_workers(
     arguments: &Arguments,
     environment: &Environment,
-) -> Result<Vec<Worker>, DispatchError> {
+) -> Result<Vec<BuildWorker>, DispatchError> {
     let mut workers = match &arguments.config {
         Some(path) => {
             let text = std::fs::read(path);
@@ -88,10 +88,10 @@ fn variables(
 /// The first free slot. A single worker queues the request itself; several are asked in turn, until
 /// one has a free slot. A worker that does not answer is skipped as long as another one does.
 fn acquire_slot<'w>(
-    workers: &'w [Worker],
-    job: Job<'_>,
-    signals: &Signals,
-) -> Result<(&'w Worker, Session), DispatchError> {
+    workers: &'w [BuildWorker],
+    job: BuildJob<'_>,
+    signals: &StopSignals,
+) -> Result<(&'w BuildWorker, WorkerSession), DispatchError> {
     let alone = workers.len() == 1;
     let mut is_reported = false;
     loop {

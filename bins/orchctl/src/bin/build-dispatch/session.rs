@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::error::DispatchError;
-use crate::watch::{ChildGuard, Signals};
-use crate::workers::Worker;
+use crate::watch::{ChildGuard, StopSignals};
+use crate::workers::BuildWorker;
 
 /// What runs on the worker.
 const SCRIPT: &str = include_str!("remote.sh");
@@ -20,7 +20,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(300);
 
 /// The command to run, and where.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Job<'a> {
+pub(crate) struct BuildJob<'a> {
     pub(crate) command: &'a [String],
     /// The subfolder, from the top.
     pub(crate) prefix: &'a str,
@@ -33,13 +33,13 @@ pub(crate) struct Job<'a> {
 /// A worker's reply to the request of a slot.
 pub(crate) enum SlotReply {
     /// A slot was acquired.
-    Slot(Session),
+    Slot(WorkerSession),
     /// All are taken.
     Full,
 }
 
 /// A session that holds a slot.
-pub(crate) struct Session {
+pub(crate) struct WorkerSession {
     child: ChildGuard,
     stdin: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -49,10 +49,10 @@ pub(crate) struct Session {
 
 /// Asks `worker` for a slot; with `wait` it answers once one is free.
 pub(crate) fn request_slot(
-    worker: &Worker,
-    job: Job<'_>,
+    worker: &BuildWorker,
+    job: BuildJob<'_>,
     wait: bool,
-    signals: &Signals,
+    signals: &StopSignals,
 ) -> Result<SlotReply, DispatchError> {
     let mut command = Command::new("ssh");
     command
@@ -90,7 +90,7 @@ pub(crate) fn request_slot(
         }
     };
     match line.trim_end().split_once(' ') {
-        Some(("slot", number)) => Ok(SlotReply::Slot(Session {
+        Some(("slot", number)) => Ok(SlotReply::Slot(WorkerSession {
             slot: number.to_owned(),
             child,
             stdin,
@@ -101,9 +101,9 @@ pub(crate) fn request_slot(
     }
 }
 
-impl Session {
+impl WorkerSession {
     /// Runs the command on the commit, which the worker has by now; the exit code.
-    pub(crate) fn run(mut self, commit: &str, signals: &Signals) -> Result<u8, DispatchError> {
+    pub(crate) fn run(mut self, commit: &str, signals: &StopSignals) -> Result<u8, DispatchError> {
         let lost = || DispatchError::Lost;
         self.stdin
             .write_all(format!("go {commit}\n").as_bytes())
@@ -152,7 +152,7 @@ fn common() -> [&'static str; 7] {
 }
 
 /// ssh as git starts it: words for a shell of this machine.
-pub(crate) fn ssh_command(worker: &Worker) -> String {
+pub(crate) fn ssh_command(worker: &BuildWorker) -> String {
     let words = common()
         .into_iter()
         .skip(1)
@@ -165,7 +165,7 @@ pub(crate) fn ssh_command(worker: &Worker) -> String {
 }
 
 /// The script with what belongs to this job in front of it.
-fn script(worker: &Worker, job: Job<'_>, wait: bool) -> String {
+fn script(worker: &BuildWorker, job: BuildJob<'_>, wait: bool) -> String {
     let mut text = format!(
         "folder={}\nslots={}\nwait={}\nprefix={}\nid={}\n",
         quoted(&worker.folder),
@@ -204,7 +204,7 @@ mod tests {
         let variables = [("A".to_owned(), "`id`".to_owned())];
         let text = script(
             worker,
-            Job {
+            BuildJob {
                 command: &command,
                 prefix: "a b/",
                 id: "i1",

@@ -9,15 +9,15 @@ use tempfile::TempDir;
 
 use crate::error::DispatchError;
 use crate::session::ssh_command;
-use crate::watch::{ChildGuard, Signals};
-use crate::workers::Worker;
+use crate::watch::{ChildGuard, StopSignals};
+use crate::workers::BuildWorker;
 
 /// Most output read of a git call, in bytes.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// A commit of the files as they are now. Its objects live in a folder of its own.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct TreeSnapshot {
     /// The checkout's top folder.
     top: PathBuf,
     /// The current directory below it, with a `/` at the end; empty at the top.
@@ -35,13 +35,13 @@ pub(crate) struct Snapshot {
     objects: PathBuf,
 }
 
-impl Snapshot {
+impl TreeSnapshot {
     /// Takes the files of `folder`: changed and new ones, those that git ignores not; or those of
     /// `reference`.
     pub(crate) fn take(
         folder: &Path,
         reference: Option<&str>,
-        signals: &Signals,
+        signals: &StopSignals,
     ) -> Result<Self, DispatchError> {
         let top = git(folder, signals, &["rev-parse", "--show-toplevel"], &[])
             .map_err(|_| DispatchError::NoRepository(folder.to_owned()))?;
@@ -110,9 +110,9 @@ impl Snapshot {
     /// Sends the commit to the worker's repository, under `reference`.
     pub(crate) fn send(
         &self,
-        worker: &Worker,
+        worker: &BuildWorker,
         reference: &str,
-        signals: &Signals,
+        signals: &StopSignals,
     ) -> Result<(), DispatchError> {
         let address = format!("{}:{}/objects.git", worker.host, worker.folder);
         let what = format!("{}:{reference}", self.commit);
@@ -135,7 +135,7 @@ impl Snapshot {
         git(&self.top, signals, &args, &environment).map(drop)
     }
 
-    fn git(&self, signals: &Signals, args: &[&str]) -> Result<String, DispatchError> {
+    fn git(&self, signals: &StopSignals, args: &[&str]) -> Result<String, DispatchError> {
         git(&self.top, signals, args, &self.environment())
     }
 
@@ -158,7 +158,7 @@ impl Snapshot {
 fn resolve_commit(
     folder: &Path,
     reference: &str,
-    signals: &Signals,
+    signals: &StopSignals,
 ) -> Result<String, DispatchError> {
     let revision = format!("{reference}^{{commit}}");
     let args = [
@@ -184,7 +184,7 @@ fn resolve_commit(
 /// Runs git without hooks and questions; its output without the line's end.
 fn git(
     folder: &Path,
-    signals: &Signals,
+    signals: &StopSignals,
     args: &[&str],
     environment: &[(&str, &OsStr)],
 ) -> Result<String, DispatchError> {

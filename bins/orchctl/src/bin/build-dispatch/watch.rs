@@ -15,9 +15,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Knows whether this process was asked to end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Signals(Arc<AtomicUsize>);
+pub(crate) struct StopSignals(Arc<AtomicUsize>);
 
-impl Signals {
+impl StopSignals {
     /// Watches for SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn watch() -> io::Result<Self> {
         let signals = Self::default();

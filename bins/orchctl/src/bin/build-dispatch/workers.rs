@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use config_core::{Diagnostics, Environment, Input, Item};
+use config_core::{ConfigInput, ConfigItem, Diagnostics, Environment};
 
 /// Slots of a worker, unless said: the contract's.
 const DEFAULT_SLOTS: u16 = 6;
 
 /// A machine that builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Worker {
+pub(crate) struct BuildWorker {
     /// What `--worker` and messages call it.
     pub(crate) name: String,
     /// As ssh takes it.
@@ -23,8 +23,8 @@ pub(crate) struct Worker {
 }
 
 /// The worker there is without a configuration.
-pub(crate) fn defaults() -> Vec<Worker> {
-    vec![Worker {
+pub(crate) fn defaults() -> Vec<BuildWorker> {
+    vec![BuildWorker {
         name: "local".to_owned(),
         host: "localhost".to_owned(),
         slots: DEFAULT_SLOTS,
@@ -41,9 +41,9 @@ pub(crate) fn read(
     path: &Path,
     text: &[u8],
     environment: &Environment,
-) -> Result<Vec<Worker>, Diagnostics> {
+) -> Result<Vec<BuildWorker>, Diagnostics> {
     let name = path.display().to_string();
-    let input = Input::toml(&name, text, environment);
+    let input = ConfigInput::toml(&name, text, environment);
     let decoded = input.decode(|item| {
         item.fields("the file", &["worker"], |fields| {
             fields.required("worker", |item| {
@@ -54,17 +54,17 @@ pub(crate) fn read(
     Ok(decoded.value)
 }
 
-fn worker(item: &Item<'_>) -> Option<Worker> {
+fn worker(item: &ConfigItem<'_>) -> Option<BuildWorker> {
     item.fields(
         "a worker",
         &["name", "host", "slots", "folder", "ssh_args"],
         |fields| {
-            let name = fields.required("name", Item::string);
+            let name = fields.required("name", ConfigItem::string);
             let host = fields.required("host", host);
             let slots = fields.optional("slots", |item| item.integer(1..=64));
             let folder = fields.optional("folder", folder);
-            let ssh_args = fields.optional("ssh_args", |item| item.list(Item::string));
-            Some(Worker {
+            let ssh_args = fields.optional("ssh_args", |item| item.list(ConfigItem::string));
+            Some(BuildWorker {
                 name: name?,
                 host: host?,
                 slots: slots
@@ -78,7 +78,7 @@ fn worker(item: &Item<'_>) -> Option<Worker> {
 }
 
 /// ssh must not take it for an option, nor git for another kind of address.
-fn host(item: &Item<'_>) -> Option<String> {
+fn host(item: &ConfigItem<'_>) -> Option<String> {
     let host = item.string()?;
     let strange = |c: char| c.is_whitespace() || c.is_control() || ":/'\"\\".contains(c);
     if host.starts_with('-') || host.contains(strange) {
@@ -89,7 +89,7 @@ fn host(item: &Item<'_>) -> Option<String> {
 }
 
 /// A folder that needs no quoting anywhere.
-fn folder(item: &Item<'_>) -> Option<String> {
+fn folder(item: &ConfigItem<'_>) -> Option<String> {
     let folder = item.string()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     if !folder.bytes().all(plain)
@@ -106,7 +106,7 @@ fn folder(item: &Item<'_>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<Worker>, String> {
+    fn parsed(text: &str) -> Result<Vec<BuildWorker>, String> {
         read(
             Path::new("w.toml"),
             text.as_bytes(),

@@ -10,8 +10,8 @@ use scripted_peers::Reply;
 use serde_json::Value;
 
 use super::super::http;
-use super::super::secrets::Secrets;
-use super::super::stop_signal::StopSignal;
+use super::super::secrets::DemoSecrets;
+use super::super::stop_signal::DemoStopSignal;
 
 /// Between two deliveries, and before one is sent again.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A webhook.
 #[derive(Debug, Clone)]
-pub(super) struct Delivery {
+pub(super) struct DemoDelivery {
     /// `push` or `issue_comment`.
     pub(super) event: &'static str,
     pub(super) id: String,
@@ -32,7 +32,7 @@ pub(super) struct Delivery {
 /// Where webhooks are sent, and what they are signed with.
 #[derive(Clone)]
 pub(super) struct Sender {
-    pub(super) secrets: Secrets,
+    pub(super) secrets: DemoSecrets,
     pub(super) to: SocketAddr,
 }
 
@@ -41,7 +41,7 @@ impl Sender {
     ///
     /// # Errors
     /// When one is refused for another reason than that nobody can take it now.
-    pub(super) fn send(&self, deliveries: &[Delivery]) -> Result<()> {
+    pub(super) fn send(&self, deliveries: &[DemoDelivery]) -> Result<()> {
         for delivery in deliveries {
             self.until_accepted(delivery)?;
             std::thread::park_timeout(INTERVAL);
@@ -49,7 +49,7 @@ impl Sender {
         Ok(())
     }
 
-    fn until_accepted(&self, delivery: &Delivery) -> Result<Value> {
+    fn until_accepted(&self, delivery: &DemoDelivery) -> Result<Value> {
         let started = Instant::now();
         loop {
             let (id, body) = (Some(&*delivery.id), &delivery.body);
@@ -78,7 +78,7 @@ impl Sender {
     ///
     /// # Errors
     /// As [`Sender::send`].
-    pub(super) fn count_known(&self, deliveries: &[Delivery]) -> Result<usize> {
+    pub(super) fn count_known(&self, deliveries: &[DemoDelivery]) -> Result<usize> {
         let mut known = 0;
         for delivery in deliveries {
             let answer = self.until_accepted(delivery)?;
@@ -106,7 +106,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts the runs (key, and how it ended) of deliveries by their keys.
-    pub(super) fn of_keys(deliveries: &[Delivery], runs: &[(String, Option<String>)]) -> Self {
+    pub(super) fn of_keys(deliveries: &[DemoDelivery], runs: &[(String, Option<String>)]) -> Self {
         let mut tally = Self {
             accepted: deliveries.len(),
             ..Self::default()
@@ -174,7 +174,7 @@ pub(super) fn json_unless_busy(answer: &Reply, of: &str) -> Result<Option<Value>
 /// When they cannot be counted, or nobody could say what there is.
 pub(super) fn settled(
     timeout: Duration,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
     mut count: impl FnMut() -> Result<Option<Tally>>,
 ) -> Result<Option<Tally>> {
     let started = Instant::now();
@@ -198,8 +198,8 @@ pub(super) fn settled(
 mod tests {
     use super::*;
 
-    fn delivery(key: &str) -> Delivery {
-        Delivery {
+    fn delivery(key: &str) -> DemoDelivery {
+        DemoDelivery {
             event: "push",
             id: format!("id-{key}"),
             body: String::new(),

@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::super::http;
 use super::super::server::Server;
-use super::super::stop_signal::StopSignal;
+use super::super::stop_signal::DemoStopSignal;
 
 /// How long a process may take to answer.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A process, and how it is started.
-pub(super) struct Member {
+pub(super) struct ClusterMember {
     pub(super) name: String,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
@@ -34,12 +34,12 @@ pub(super) struct Member {
     pub(super) starts: u32,
 }
 
-impl Member {
+impl ClusterMember {
     /// Starts it, and waits until it answers. False when it was interrupted before.
     ///
     /// # Errors
     /// When it ends or does not answer, with the end of its log.
-    pub(super) fn start(&mut self, stop: &StopSignal) -> Result<bool> {
+    pub(super) fn start(&mut self, stop: &DemoStopSignal) -> Result<bool> {
         self.starts += 1;
         let log = format!("{}.{}.log", self.name, self.starts);
         let arguments: Vec<_> = self.arguments.iter().map(OsString::as_os_str).collect();
@@ -98,7 +98,7 @@ impl Member {
 }
 
 /// Who leads, and under which epoch: later than this one.
-pub(super) fn leader(members: &[Member], after: u64) -> Option<(usize, u64)> {
+pub(super) fn leader(members: &[ClusterMember], after: u64) -> Option<(usize, u64)> {
     let leading = members.iter().enumerate().filter_map(|(at, member)| {
         let replica = member.replica()?;
         let epoch = replica["epoch"].as_u64()?;
@@ -112,9 +112,9 @@ pub(super) fn leader(members: &[Member], after: u64) -> Option<(usize, u64)> {
 /// # Errors
 /// When nobody does.
 pub(super) fn until_led(
-    members: &mut [Member],
+    members: &mut [ClusterMember],
     after: u64,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
 ) -> Result<Option<(usize, u64)>> {
     let started = Instant::now();
     loop {
@@ -139,12 +139,12 @@ pub(super) fn until_led(
 /// # Errors
 /// When one does not.
 pub(super) fn until_standby(
-    members: &mut [Member],
+    members: &mut [ClusterMember],
     leader: usize,
-    stop: &StopSignal,
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let started = Instant::now();
-    let stands_by = |member: &Member| {
+    let stands_by = |member: &ClusterMember| {
         let replica = member.replica();
         replica.is_some_and(|it| it["role"] == "standby" && it["leader"].is_string())
     };

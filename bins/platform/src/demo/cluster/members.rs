@@ -11,10 +11,10 @@ use scripted_peers::postgres::PostgresServer;
 use toml::{Table, Value};
 
 use super::super::documentation;
-use super::super::secrets::Secrets;
+use super::super::secrets::DemoSecrets;
 use super::super::settings::{SAMPLE, address, create_folder, save, table, text, written};
 use super::free_ports::free_port;
-use super::member::Member;
+use super::member::ClusterMember;
 use super::searching::{self, SearchMembers};
 use super::storage::Storage;
 
@@ -31,7 +31,7 @@ pub(super) struct Site<'a> {
     pub(super) programs: &'a Path,
     /// The agent of VMs.
     pub(super) guest: &'a Path,
-    pub(super) secrets: &'a Secrets,
+    pub(super) secrets: &'a DemoSecrets,
     /// The sample's forge.
     pub(super) forge: &'a str,
     /// The orchestrators' project.
@@ -72,9 +72,14 @@ pub(in crate::demo) fn check_programs(folder: &Path, is_none: bool) -> Result<()
 }
 
 impl Site<'_> {
-    fn member(&self, name: String, program: PathBuf, arguments: Vec<OsString>) -> Result<Member> {
+    fn member(
+        &self,
+        name: String,
+        program: PathBuf,
+        arguments: Vec<OsString>,
+    ) -> Result<ClusterMember> {
         let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Ok(Member {
+        Ok(ClusterMember {
             name,
             program,
             arguments,
@@ -91,11 +96,11 @@ impl Site<'_> {
     ///
     /// # Errors
     /// When a file cannot be written, or the program gives no token.
-    pub(super) fn managers(&self) -> Result<Vec<(Member, String)>> {
+    pub(super) fn managers(&self) -> Result<Vec<(ClusterMember, String)>> {
         (1..=COUNT).map(|number| self.manager(number)).collect()
     }
 
-    fn manager(&self, number: usize) -> Result<(Member, String)> {
+    fn manager(&self, number: usize) -> Result<(ClusterMember, String)> {
         let (name, listen) = (format!("vm-manager-{number}"), free_address()?);
         let settings = table([
             ("data_dir", text(&self.folder.join(&name))?),
@@ -125,13 +130,16 @@ impl Site<'_> {
     ///
     /// # Errors
     /// As [`Site::managers`].
-    pub(super) fn runners(&self, managers: &[(Member, String)]) -> Result<Vec<Member>> {
+    pub(super) fn runners(
+        &self,
+        managers: &[(ClusterMember, String)],
+    ) -> Result<Vec<ClusterMember>> {
         (1..=COUNT)
             .map(|number| self.runner(number, managers))
             .collect()
     }
 
-    fn runner(&self, number: usize, managers: &[(Member, String)]) -> Result<Member> {
+    fn runner(&self, number: usize, managers: &[(ClusterMember, String)]) -> Result<ClusterMember> {
         let (name, listen) = (format!("runner-{number}"), free_address()?);
         let hosts = managers.iter().map(|(manager, token)| {
             let url = format!("http://{}", manager.address);
@@ -192,7 +200,7 @@ impl Site<'_> {
         })
     }
 
-    fn search_server(&self, mode: &str, number: usize, roles: &Path) -> Result<Member> {
+    fn search_server(&self, mode: &str, number: usize, roles: &Path) -> Result<ClusterMember> {
         let (name, listen) = (format!("{mode}-{number}"), free_address()?);
         let data = self.folder.join(&name);
         let program = self.programs.join("search-server");
@@ -217,13 +225,13 @@ impl Site<'_> {
     ///
     /// # Errors
     /// As [`Site::managers`].
-    pub(super) fn orchestrators(&self) -> Result<Vec<Member>> {
+    pub(super) fn orchestrators(&self) -> Result<Vec<ClusterMember>> {
         (1..=COUNT)
             .map(|number| self.orchestrator(number))
             .collect()
     }
 
-    fn orchestrator(&self, number: usize) -> Result<Member> {
+    fn orchestrator(&self, number: usize) -> Result<ClusterMember> {
         let (listen, operations) = (free_address()?, free_address()?);
         let name = format!("orchestrator-{number}");
         let folder = create_folder(&self.folder.join(&name))?;

@@ -29,7 +29,7 @@ use anyhow::{Context, Result, bail};
 use scripted_peers::postgres::PostgresServer;
 
 use self::free_ports::free_port;
-use self::member::{Member, until_led, until_standby};
+use self::member::{ClusterMember, until_led, until_standby};
 use self::members::Site;
 pub(super) use self::members::check_programs;
 use self::searching::SearchMembers;
@@ -37,12 +37,12 @@ use self::storage::Storage;
 use super::environment::SampleEnvironment;
 use super::ports::Ports;
 use super::settings::create_folder;
-use super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 use super::{agents, secrets, terminal, workflow};
 
 /// What is started, and where.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct ClusterSettings {
     /// Where the programs are.
     pub(super) programs: PathBuf,
     /// The agent of VMs.
@@ -59,7 +59,7 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// When something is missing or does not start, or when something that was accepted was lost.
-pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<()> {
+pub(super) fn run(settings: &ClusterSettings, stop: &DemoStopSignal, once: bool) -> Result<()> {
     let started = Instant::now();
     let folder = emptied(&settings.data)?;
     terminal::heading("a cluster on this machine");
@@ -119,9 +119,9 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
 
 /// All processes. Dropped, they are killed, the database last.
 struct Cluster {
-    runners: Vec<Member>,
-    orchestrators: Vec<Member>,
-    managers: Vec<Member>,
+    runners: Vec<ClusterMember>,
+    orchestrators: Vec<ClusterMember>,
+    managers: Vec<ClusterMember>,
     search: SearchMembers,
     samples: SampleEnvironment,
     storage: Storage,
@@ -131,7 +131,7 @@ struct Cluster {
 impl Cluster {
     /// The settings of all, and the entry; nothing of it started yet.
     fn new(
-        settings: &Settings,
+        settings: &ClusterSettings,
         folder: &Path,
         database: PostgresServer,
         storage: Storage,
@@ -159,7 +159,7 @@ impl Cluster {
         let (runners, orchestrators) = (site.runners(&managers)?, site.orchestrators()?);
         let search = site.search()?;
         let usual = |port: u16| if settings.port == 0 { 0 } else { port };
-        let by = |members: &[Member], address: fn(&Member) -> SocketAddr| {
+        let by = |members: &[ClusterMember], address: fn(&ClusterMember) -> SocketAddr| {
             let pairs = members.iter().map(|it| (address(it), it.health));
             pairs.collect::<Vec<_>>()
         };
@@ -180,7 +180,7 @@ impl Cluster {
     }
 
     /// Everything that is shown. False when it was interrupted before.
-    fn show(&mut self, stop: &StopSignal) -> Result<bool> {
+    fn show(&mut self, stop: &DemoStopSignal) -> Result<bool> {
         if !self.start(stop)? {
             return Ok(false);
         }
@@ -200,7 +200,7 @@ impl Cluster {
     }
 
     /// Starts all processes, and waits until one of each product leads and the other stands by.
-    fn start(&mut self, stop: &StopSignal) -> Result<bool> {
+    fn start(&mut self, stop: &DemoStopSignal) -> Result<bool> {
         for member in &mut self.managers {
             if !member.start(stop)? {
                 return Ok(false);
@@ -255,7 +255,7 @@ impl Cluster {
 
     /// Until a signal asks to stop. A process that was killed meanwhile is part of the
     /// demonstration.
-    fn stay(&mut self, stop: &StopSignal) -> Result<()> {
+    fn stay(&mut self, stop: &DemoStopSignal) -> Result<()> {
         while !stop.wait_for(POLL_INTERVAL) {
             self.storage.check_alive()?;
         }
@@ -265,11 +265,11 @@ impl Cluster {
 
     /// Stops all that runs, the managers last: what ends gives its VMs back.
     fn stop(&mut self) -> Result<()> {
-        let mut all: Vec<&mut Member> = self.orchestrators.iter_mut().collect();
+        let mut all: Vec<&mut ClusterMember> = self.orchestrators.iter_mut().collect();
         all.extend(&mut self.runners);
         all.extend(&mut self.managers);
         all.extend(self.search.all());
-        let ended: Vec<Result<()>> = all.into_iter().map(Member::stop).collect();
+        let ended: Vec<Result<()>> = all.into_iter().map(ClusterMember::stop).collect();
         ended
             .into_iter()
             .collect::<Result<()>>()

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::super::stop_signal::{DemoStopSignal, POLL_INTERVAL};
 use super::super::{http, terminal};
-use super::member::Member;
+use super::member::ClusterMember;
 
 /// What is asked before and after.
 const QUERY: &str = "restart policy of a supervisor";
@@ -27,8 +27,8 @@ pub(super) struct SearchMembers {
     pub(super) docs: PathBuf,
     /// How many pages that are at first.
     pub(super) pages: usize,
-    pub(super) indexers: Vec<Member>,
-    pub(super) searchers: Vec<Member>,
+    pub(super) indexers: Vec<ClusterMember>,
+    pub(super) searchers: Vec<ClusterMember>,
 }
 
 /// The role over the pages in `docs`, as a role file says it.
@@ -40,7 +40,7 @@ pub(super) fn roles(docs: &Path) -> Value {
 
 impl SearchMembers {
     /// All of them.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Member> {
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut ClusterMember> {
         self.indexers.iter_mut().chain(&mut self.searchers)
     }
 
@@ -49,7 +49,7 @@ impl SearchMembers {
     ///
     /// # Errors
     /// When one does not start, or nothing is published.
-    pub(super) fn start(&mut self, stop: &StopSignal) -> Result<bool> {
+    pub(super) fn start(&mut self, stop: &DemoStopSignal) -> Result<bool> {
         for member in self.all() {
             if !member.start(stop)? {
                 return Ok(false);
@@ -77,7 +77,7 @@ impl SearchMembers {
     ///
     /// # Errors
     /// When answers differ, or nobody publishes any more.
-    pub(super) fn show(&mut self, stop: &StopSignal) -> Result<bool> {
+    pub(super) fn show(&mut self, stop: &DemoStopSignal) -> Result<bool> {
         let before = self.answers(QUERY)?;
         let found = before[0].as_array().map_or(0, Vec::len);
         if found == 0 {
@@ -116,7 +116,7 @@ impl SearchMembers {
     }
 
     /// A page that is new reaches every searcher.
-    fn find_new_page(&mut self, publisher: usize, stop: &StopSignal) -> Result<()> {
+    fn find_new_page(&mut self, publisher: usize, stop: &DemoStopSignal) -> Result<()> {
         std::fs::write(
             self.docs.join(NEW_PAGE),
             format!("# {NEW_WORD}\n\n{NEW_WORD}\n"),
@@ -144,7 +144,7 @@ impl SearchMembers {
 
     /// Waits until an indexer publishes and all searchers have what it published. `None` when it
     /// was interrupted before.
-    fn until_published(&mut self, stop: &StopSignal) -> Result<Option<usize>> {
+    fn until_published(&mut self, stop: &DemoStopSignal) -> Result<Option<usize>> {
         let began = Instant::now();
         loop {
             let have_all = self.searchers.iter().all(|it| self.has_all(it));
@@ -159,7 +159,7 @@ impl SearchMembers {
     }
 
     /// Whether a searcher is ready with all pages: a snapshot may be of the first of them.
-    fn has_all(&self, searcher: &Member) -> bool {
+    fn has_all(&self, searcher: &ClusterMember) -> bool {
         let health = http::get(searcher.health, "/health");
         let health = health.and_then(|answer| http::json(&answer, "/health"));
         let documents = health
@@ -169,7 +169,7 @@ impl SearchMembers {
     }
 
     fn check(&mut self, began: Instant, otherwise: &str) -> Result<()> {
-        self.all().try_for_each(Member::check_alive)?;
+        self.all().try_for_each(ClusterMember::check_alive)?;
         if began.elapsed() > TIMEOUT {
             bail!("{otherwise} after {} s", TIMEOUT.as_secs());
         }
@@ -178,7 +178,7 @@ impl SearchMembers {
 
     /// What each searcher finds: ids and scores, in order.
     fn answers(&self, query: &str) -> Result<Vec<Value>> {
-        let ask = |member: &Member| {
+        let ask = |member: &ClusterMember| {
             let body = json!({ "search_term": query, "role": "Docs", "limit": RESULTS });
             let headers = [("Content-Type", "application/json")];
             let path = "POST /api/documents/search";
@@ -192,6 +192,6 @@ impl SearchMembers {
     }
 }
 
-fn is_ready(member: &Member) -> bool {
+fn is_ready(member: &ClusterMember) -> bool {
     http::get(member.health, "/readyz").is_ok_and(|answer| answer.status == 200)
 }

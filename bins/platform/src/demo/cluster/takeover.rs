@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::super::environment::SampleEnvironment;
-use super::super::stop_signal::StopSignal;
+use super::super::stop_signal::DemoStopSignal;
 use super::super::{agents, http, terminal, workflow};
-use super::deliveries::{Delivery, Sender, Tally, json_unless_busy, settled};
-use super::member::{Member, leader, until_led, until_standby};
+use super::deliveries::{DemoDelivery, Sender, Tally, json_unless_busy, settled};
+use super::member::{ClusterMember, leader, until_led, until_standby};
 
 /// Webhooks for each product, and how many of them come before its leader is killed.
 const DELIVERIES: usize = 12;
@@ -24,8 +24,8 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 /// When something was lost, doubled, or has not ended.
 pub(super) fn of_runners(
     samples: &SampleEnvironment,
-    runners: &mut [Member],
-    stop: &StopSignal,
+    runners: &mut [ClusterMember],
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let deliveries = pushes(samples)?;
     let sender = Sender {
@@ -63,8 +63,8 @@ fn end_of(samples: &SampleEnvironment, run: &Value) -> (String, Option<String>) 
 /// As [`of_runners`].
 pub(super) fn of_orchestrators(
     samples: &SampleEnvironment,
-    orchestrators: &mut [Member],
-    stop: &StopSignal,
+    orchestrators: &mut [ClusterMember],
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let deliveries = mentions(samples);
     let sender = Sender {
@@ -97,10 +97,10 @@ pub(super) fn of_orchestrators(
 /// Sends some, kills the leader, and sends the rest while another one takes over; then the killed
 /// one is started again, and stands by. False when it was interrupted before.
 fn through_a_kill(
-    members: &mut [Member],
+    members: &mut [ClusterMember],
     sender: &Sender,
-    deliveries: &[Delivery],
-    stop: &StopSignal,
+    deliveries: &[DemoDelivery],
+    stop: &DemoStopSignal,
 ) -> Result<bool> {
     let (first, rest) = deliveries.split_at(BEFORE.min(deliveries.len()));
     sender.send(first)?;
@@ -141,7 +141,7 @@ fn through_a_kill(
 }
 
 /// Sends all again, and says what became of them.
-fn report(sender: &Sender, deliveries: &[Delivery], tally: Option<Tally>) -> Result<bool> {
+fn report(sender: &Sender, deliveries: &[DemoDelivery], tally: Option<Tally>) -> Result<bool> {
     let Some(mut tally) = tally else {
         return Ok(false);
     };
@@ -154,13 +154,13 @@ fn report(sender: &Sender, deliveries: &[Delivery], tally: Option<Tally>) -> Res
 }
 
 /// A push to a branch of its own each.
-fn pushes(samples: &SampleEnvironment) -> Result<Vec<Delivery>> {
+fn pushes(samples: &SampleEnvironment) -> Result<Vec<DemoDelivery>> {
     (1..=DELIVERIES)
         .map(|number| {
             let branch = format!("topic-{number}");
             let sha = samples.sample.branch(&branch)?;
             samples.forge.add_commit(&sha);
-            Ok(Delivery {
+            Ok(DemoDelivery {
                 event: "push",
                 id: format!("demo-push-{number}"),
                 body: workflow::push(&branch, &sha, &samples.clone_url()),
@@ -171,14 +171,14 @@ fn pushes(samples: &SampleEnvironment) -> Result<Vec<Delivery>> {
 }
 
 /// A mention in an issue of its own each.
-fn mentions(samples: &SampleEnvironment) -> Vec<Delivery> {
+fn mentions(samples: &SampleEnvironment) -> Vec<DemoDelivery> {
     let text = "@orch:greeter please";
     (1..=DELIVERIES as u64)
         .map(|number| {
             let issue = 100 + number;
             samples.forge.add_issue(issue);
             let id = samples.forge.comment(issue, text);
-            Delivery {
+            DemoDelivery {
                 event: "issue_comment",
                 id: format!("demo-mention-{number}"),
                 body: agents::comment(issue, id, text).to_string(),

@@ -37,7 +37,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  service-cli search 'orbit of planets' --limit 3 --body\n  service-cli search tides --role Sky --source Files --skip 10"
     )]
-    Search(SearchArguments),
+    Search(CliSearchArguments),
     /// The roles and their sources.
     #[command(after_help = "Examples:\n  service-cli roles")]
     Roles,
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  service-cli config get")]
     Config {
         #[command(subcommand)]
-        command: ConfigCommand,
+        command: CliConfigCommand,
     },
     /// The concepts of a role, or what is near one of them.
     #[command(
@@ -178,7 +178,7 @@ pub(crate) struct RoleName {
 
 /// `config …`
 #[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
+pub(crate) enum CliConfigCommand {
     /// The role file in force.
     #[command(after_help = "Examples:\n  service-cli config get > answer.json")]
     Get,
@@ -211,7 +211,7 @@ pub(crate) enum DocumentsCommand {
 
 /// `search …`
 #[derive(Debug, Args)]
-pub(crate) struct SearchArguments {
+pub(crate) struct CliSearchArguments {
     /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag:
     /// source: kind: is: after: before:, re:/regular expressions/
     #[arg(allow_hyphen_values = true)]

@@ -7,10 +7,12 @@ use clap::CommandFactory;
 use config_core::Environment;
 use serde_json::{Value, json};
 use service_agent::configuration::input;
-use service_agent::{Client, CommandResult, Failure, OpenTarget, Target, configuration};
+use service_agent::{
+    Client, ClientFailure, CommandResult, OpenTarget, SearchTarget, configuration,
+};
 
 use crate::arguments::{
-    Arguments, Command, ConfigCommand, DocumentsCommand, RoleName, SearchArguments,
+    Arguments, CliConfigCommand, CliSearchArguments, Command, DocumentsCommand, RoleName,
     SkippedArguments,
 };
 use crate::output::CommandOutput;
@@ -20,14 +22,14 @@ use crate::words;
 pub(crate) fn run(
     arguments: &Arguments,
     environment: &Environment,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     match &arguments.command {
         Command::Completions(options) => {
             let script = command_line::completions(Arguments::command(), options.shell);
             Ok(plain(&script))
         }
         Command::Man(options) => {
-            let failed = |error: std::io::Error| Failure::Other(error.to_string());
+            let failed = |error: std::io::Error| ClientFailure::Other(error.to_string());
             if let Some(folder) = &options.out {
                 command_line::write_manuals(Arguments::command(), folder).map_err(failed)?;
                 let document = json!({"status": "success", "folder": folder});
@@ -37,7 +39,7 @@ pub(crate) fn run(
             Ok(plain(&page))
         }
         Command::Config {
-            command: ConfigCommand::Validate { file },
+            command: CliConfigCommand::Validate { file },
         } => {
             let name = file.display().to_string();
             let warnings = configuration::validate(&name, &input(file)?, environment)?;
@@ -60,7 +62,7 @@ async fn run_with_target(
     arguments: &Arguments,
     command: &Command,
     environment: &Environment,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     let place = arguments.target.find(environment, "service-cli").await?;
     if let Command::Config { command } = command {
         return config(&place, command).await;
@@ -80,22 +82,26 @@ async fn run_with_target(
     done
 }
 
-async fn config(place: &Target, command: &ConfigCommand) -> Result<CommandOutput, Failure> {
+async fn config(
+    place: &SearchTarget,
+    command: &CliConfigCommand,
+) -> Result<CommandOutput, ClientFailure> {
     let now = configuration::show(place).await?;
     let text = match command {
-        ConfigCommand::Set { file } => {
-            let text = String::from_utf8(input(file)?)
-                .map_err(|_| Failure::Configuration(format!("{} is not UTF-8", file.display())))?;
+        CliConfigCommand::Set { file } => {
+            let text = String::from_utf8(input(file)?).map_err(|_| {
+                ClientFailure::Configuration(format!("{} is not UTF-8", file.display()))
+            })?;
             configuration::replace(place, text, &now.tag).await?
         }
-        ConfigCommand::Get | ConfigCommand::Validate { .. } => now.text,
+        CliConfigCommand::Get | CliConfigCommand::Validate { .. } => now.text,
     };
     let document: Value =
-        serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| ClientFailure::Other(error.to_string()))?;
     Ok(CommandOutput::document(&document, None))
 }
 
-async fn execute(opened: &OpenTarget, command: &Command) -> Result<CommandOutput, Failure> {
+async fn execute(opened: &OpenTarget, command: &Command) -> Result<CommandOutput, ClientFailure> {
     let client = &opened.client;
     let get = async |path: &[&str], query: &[(&str, &str)]| client.get::<Value>(path, query).await;
     match command {
@@ -155,12 +161,15 @@ async fn execute(opened: &OpenTarget, command: &Command) -> Result<CommandOutput
             conversation,
         } => chat(client, message, role, conversation.as_deref()).await,
         Command::Config { .. } | Command::Completions(_) | Command::Man(_) => {
-            Err(Failure::Other("it was answered before".to_owned()))
+            Err(ClientFailure::Other("it was answered before".to_owned()))
         }
     }
 }
 
-async fn skipped(client: &Client, wanted: &SkippedArguments) -> Result<CommandOutput, Failure> {
+async fn skipped(
+    client: &Client,
+    wanted: &SkippedArguments,
+) -> Result<CommandOutput, ClientFailure> {
     let limit = wanted.limit.to_string();
     let mut query = vec![("limit", limit.as_str())];
     query.extend(wanted.reason.as_deref().map(|reason| ("reason", reason)));
@@ -170,7 +179,10 @@ async fn skipped(client: &Client, wanted: &SkippedArguments) -> Result<CommandOu
     Ok(CommandOutput::document(&found, Some("skipped")))
 }
 
-async fn search(client: &Client, arguments: &SearchArguments) -> Result<CommandOutput, Failure> {
+async fn search(
+    client: &Client,
+    arguments: &CliSearchArguments,
+) -> Result<CommandOutput, ClientFailure> {
     let terms = arguments.terms.iter().map(|term| term.trim());
     let terms: Vec<&str> = terms.filter(|term| !term.is_empty()).collect();
     let mut body = json!({"search_term": arguments.query, "limit": arguments.limit,
@@ -195,7 +207,7 @@ async fn search(client: &Client, arguments: &SearchArguments) -> Result<CommandO
     })
 }
 
-async fn sources(client: &Client, role: Option<&str>) -> Result<CommandOutput, Failure> {
+async fn sources(client: &Client, role: Option<&str>) -> Result<CommandOutput, ClientFailure> {
     let mut health: Value = client.get(&["health"], &[]).await?;
     let mut sources = health["sources"].take();
     if let (Some(list), Some(role)) = (sources.as_array_mut(), role) {
@@ -210,7 +222,7 @@ async fn summarize(
     document: Option<&str>,
     role: &RoleName,
     max_length: Option<u32>,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     let mut body = match document {
         Some(id) => json!({"document_id": id}),
         None => json!({"content": standard_input()?}),
@@ -230,7 +242,7 @@ async fn chat(
     message: &str,
     role: &RoleName,
     conversation: Option<&str>,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     let message = if message == "-" {
         standard_input()?
     } else {
@@ -242,7 +254,8 @@ async fn chat(
     }
     role.write_into(&mut body);
     let answer = client.chat(&body, drop).await?;
-    let answer = serde_json::to_value(answer).map_err(|error| Failure::Other(error.to_string()))?;
+    let answer =
+        serde_json::to_value(answer).map_err(|error| ClientFailure::Other(error.to_string()))?;
     Ok(CommandOutput::document(&answer, None))
 }
 
@@ -258,8 +271,8 @@ impl RoleName {
     }
 }
 
-fn standard_input() -> Result<String, Failure> {
+fn standard_input() -> Result<String, ClientFailure> {
     let bytes = input(Path::new("-"))?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::Configuration("standard input is not UTF-8".to_owned()))
+        .map_err(|_| ClientFailure::Configuration("standard input is not UTF-8".to_owned()))
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use serde_json::json;
-use service_agent::Failure;
+use service_agent::ClientFailure;
 
 use arguments::Arguments;
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn failed(failure: &Failure) -> ExitCode {
+fn failed(failure: &ClientFailure) -> ExitCode {
     error(failure.kind(), &failure.to_string());
     ExitCode::from(failure.code())
 }

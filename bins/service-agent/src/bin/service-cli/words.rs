@@ -3,9 +3,9 @@
 use html_escape::encode_text;
 use search_core::answer::RoleList;
 use search_core::concepts::{DeclaredConcept, ThesaurusAnswer};
-use search_graph_engine::thesaurus::{Entry, Thesaurus};
+use search_graph_engine::thesaurus::{Thesaurus, ThesaurusEntry};
 use serde_json::json;
-use service_agent::{Client, CommandResult, Failure};
+use service_agent::{Client, ClientFailure, CommandResult};
 
 use crate::arguments::{ConceptFormat, RoleName};
 use crate::output::CommandOutput;
@@ -13,10 +13,13 @@ use crate::output::CommandOutput;
 /// Concepts asked for at once.
 const PAGE: usize = 10_000;
 
-pub(crate) async fn thesaurus(client: &Client, role: &RoleName) -> Result<CommandOutput, Failure> {
+pub(crate) async fn thesaurus(
+    client: &Client,
+    role: &RoleName,
+) -> Result<CommandOutput, ClientFailure> {
     let answer = load_thesaurus(client, role).await?;
     let document =
-        serde_json::to_value(&answer).map_err(|error| Failure::Other(error.to_string()))?;
+        serde_json::to_value(&answer).map_err(|error| ClientFailure::Other(error.to_string()))?;
     Ok(CommandOutput {
         text: format!("{document:#}"),
         outcome: outcome(!answer.concepts.is_empty()),
@@ -29,7 +32,7 @@ pub(crate) async fn replace(
     writing: ConceptFormat,
     raw: bool,
     text: &str,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     let thesaurus = built(client, role).await?;
     let written = thesaurus.replace_with(text, |entry| write(entry, writing));
     let document =
@@ -48,7 +51,7 @@ pub(crate) async fn extract(
     client: &Client,
     role: &RoleName,
     text: &str,
-) -> Result<CommandOutput, Failure> {
+) -> Result<CommandOutput, ClientFailure> {
     let thesaurus = built(client, role).await?;
     let paragraphs = thesaurus.extract(text).into_iter().map(|(start, paragraph)| {
         let mut concepts: Vec<&str> = thesaurus
@@ -77,7 +80,10 @@ fn outcome(found: bool) -> CommandResult {
 }
 
 /// All pages of the thesaurus.
-async fn load_thesaurus(client: &Client, role: &RoleName) -> Result<ThesaurusAnswer, Failure> {
+async fn load_thesaurus(
+    client: &Client,
+    role: &RoleName,
+) -> Result<ThesaurusAnswer, ClientFailure> {
     let role = match &role.name {
         Some(name) => name.clone(),
         None => {
@@ -103,21 +109,21 @@ async fn load_thesaurus(client: &Client, role: &RoleName) -> Result<ThesaurusAns
     }
 }
 
-async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, Failure> {
+async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, ClientFailure> {
     let answer = load_thesaurus(client, role).await?;
     if let Some(error) = answer.error {
-        return Err(Failure::Configuration(format!(
+        return Err(ClientFailure::Configuration(format!(
             "the thesaurus of role {:?} cannot be read: {error}",
             answer.role
         )));
     }
     if answer.concepts.is_empty() {
-        return Err(Failure::NotFound(format!(
+        return Err(ClientFailure::NotFound(format!(
             "role {:?} has no thesaurus: name one in `extra.thesaurus` of the role file",
             answer.role
         )));
     }
-    let entries = answer.concepts.into_iter().map(|concept| Entry {
+    let entries = answer.concepts.into_iter().map(|concept| ThesaurusEntry {
         name: concept.name,
         synonyms: concept.synonyms,
         url: concept.url,
@@ -127,7 +133,7 @@ async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, Failure> {
 
 /// A concept as it is written into a text. Only pages of the web are linked to: what a thesaurus
 /// names otherwise (`javascript:…`) does something when it is clicked.
-fn write(entry: &Entry, writing: ConceptFormat) -> String {
+fn write(entry: &ThesaurusEntry, writing: ConceptFormat) -> String {
     let is_page = |url: &&String| config_core::parse_http_url(url).is_ok();
     match (writing, entry.url.as_ref().filter(is_page)) {
         (ConceptFormat::Wiki, _) => format!("[[{}]]", entry.name),
@@ -150,7 +156,7 @@ mod tests {
 
     #[test]
     fn concepts_are_written_as_wanted() {
-        let entry = Entry {
+        let entry = ThesaurusEntry {
             name: "A <b>".to_owned(),
             synonyms: Vec::new(),
             url: Some("https://x.org/a (b)?q=\"".to_owned()),
@@ -181,7 +187,7 @@ mod tests {
             "file:///etc/passwd",
             "notes/a.md",
         ] {
-            let entry = Entry {
+            let entry = ThesaurusEntry {
                 name: "A & 'b'".to_owned(),
                 synonyms: Vec::new(),
                 url: Some(url.to_owned()),

@@ -10,11 +10,11 @@ use ratatui::widgets::Paragraph;
 
 use super::super::document::wrap;
 use super::super::layout::inside;
-use super::super::model::{Model, Turn};
+use super::super::model::{ChatExchange, InteractiveModel};
 use super::frame::framed;
 
 /// The conversation.
-pub(super) fn chat(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+pub(super) fn chat(frame: &mut Frame<'_>, model: &InteractiveModel, palette: &Palette, area: Rect) {
     let title = format!("Chat · {}", one_line(model.role_name()));
     frame.render_widget(framed(&title, area, true, palette), area);
     let inner = inside(area);
@@ -38,7 +38,7 @@ pub(super) fn chat(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area
 
 fn add_turn(
     lines: &mut Vec<Line<'_>>,
-    turn: &Turn,
+    turn: &ChatExchange,
     is_streaming: bool,
     columns: usize,
     palette: &Palette,

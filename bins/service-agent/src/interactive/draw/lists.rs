@@ -9,13 +9,18 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 use search_core::answer::SearchResult;
 
-use super::super::document::{Document, wrap};
-use super::super::layout::{self, Areas, inside};
-use super::super::model::{Focus, Model, PickerKind, SearchState};
+use super::super::document::{DocumentPane, wrap};
+use super::super::layout::{self, InteractiveLayout, inside};
+use super::super::model::{InteractiveFocus, InteractiveModel, PickerKind, QueryState};
 use super::frame::framed;
 
 /// The results, or why there are none and what can be done.
-pub(super) fn results(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) {
+pub(super) fn results(
+    frame: &mut Frame<'_>,
+    model: &InteractiveModel,
+    palette: &Palette,
+    areas: &InteractiveLayout,
+) {
     let area = areas.results;
     let total = model.results().len();
     let title = match total {
@@ -23,7 +28,12 @@ pub(super) fn results(frame: &mut Frame<'_>, model: &Model, palette: &Palette, a
         _ => format!("Results {} of {}", model.selected + 1, number(total as u64)),
     };
     frame.render_widget(
-        framed(&title, area, model.focus == Focus::Search, palette),
+        framed(
+            &title,
+            area,
+            model.focus == InteractiveFocus::Search,
+            palette,
+        ),
         area,
     );
     let inner = inside(area);
@@ -81,7 +91,7 @@ fn lines(
         Line::styled(fit(&place, columns), palette.faint),
     ];
     if rows > 2 {
-        let mut excerpt = Document::excerpt(result);
+        let mut excerpt = DocumentPane::excerpt(result);
         excerpt.wrap(columns.saturating_sub(3).max(1));
         let mut spans = vec![Span::raw("   ")];
         let first = excerpt.wrapped.into_iter().next().unwrap_or_default();
@@ -116,15 +126,15 @@ fn tail(text: &str, columns: usize) -> String {
 }
 
 /// What an empty list says: why, and what to do next.
-fn empty(model: &Model) -> Vec<String> {
+fn empty(model: &InteractiveModel) -> Vec<String> {
     let lines: Vec<String> = match &model.search {
-        SearchState::Idle => vec![
+        QueryState::Idle => vec![
             "Type to search. Results come while you type.".to_owned(),
             "^T asks a question, ^R changes the role, F1 shows all keys.".to_owned(),
         ],
-        SearchState::Pending => vec![],
-        SearchState::Failed(reason) => vec![one_line(reason)],
-        SearchState::Found(answer) if answer.indexing => {
+        QueryState::Pending => vec![],
+        QueryState::Failed(reason) => vec![one_line(reason)],
+        QueryState::Found(answer) if answer.indexing => {
             let (done, total) = model.indexing().unwrap_or_default();
             vec![
                 "Nothing found yet.".to_owned(),
@@ -135,7 +145,7 @@ fn empty(model: &Model) -> Vec<String> {
                 ),
             ]
         }
-        SearchState::Found(_) => {
+        QueryState::Found(_) => {
             let filter = model.source.as_ref().map(|source| {
                 format!(
                     "Only {} was searched: ^S searches all sources.",
@@ -152,7 +162,12 @@ fn empty(model: &Model) -> Vec<String> {
 }
 
 /// The list to choose from.
-pub(super) fn picker(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
+pub(super) fn picker(
+    frame: &mut Frame<'_>,
+    model: &InteractiveModel,
+    palette: &Palette,
+    area: Rect,
+) {
     let Some(picker) = &model.picker else { return };
     let title = match picker.kind {
         PickerKind::Role => "Search as",

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 use self::description::{Description, Descriptions};
-use self::tree::{Material, Tree};
+use self::tree::{Material, PackageTree};
 use super::source_date;
-use crate::project::Project;
+use crate::project::ProjectCheckout;
 use crate::{install, shell};
 
 /// How packages are to be made.
 #[derive(Debug)]
-pub(crate) struct Packaging<'a> {
+pub(crate) struct PackagingOptions<'a> {
     /// Where the programs are.
     pub(crate) programs: &'a Path,
     /// The static agent of VMs.
@@ -39,7 +39,10 @@ pub(crate) struct Packaging<'a> {
 ///
 /// # Errors
 /// When a program is missing, or `dpkg-deb` refuses a package.
-pub(crate) fn make(project: &Project, packaging: &Packaging<'_>) -> Result<Vec<PathBuf>> {
+pub(crate) fn make(
+    project: &ProjectCheckout,
+    packaging: &PackagingOptions<'_>,
+) -> Result<Vec<PathBuf>> {
     install::program(&["dpkg-deb"], "dpkg")?;
     install::program(&["dpkg-shlibdeps"], "dpkg-dev")?;
     let all = Descriptions::read(&project.root)?;
@@ -54,7 +57,7 @@ pub(crate) fn make(project: &Project, packaging: &Packaging<'_>) -> Result<Vec<P
     let work = packaging.out.join(".packages");
     let mut made = Vec::new();
     for package in &all.package {
-        let tree = Tree::new(work.join(&package.name))?;
+        let tree = PackageTree::new(work.join(&package.name))?;
         tree.fill(package, &material)?;
         let architecture = match &package.architecture {
             Some(architecture) => architecture.clone(),
@@ -73,7 +76,7 @@ pub(crate) fn make(project: &Project, packaging: &Packaging<'_>) -> Result<Vec<P
     Ok(made)
 }
 
-fn build(tree: &Tree, deb: &Path, epoch: u64, small: bool) -> Result<()> {
+fn build(tree: &PackageTree, deb: &Path, epoch: u64, small: bool) -> Result<()> {
     let place = tree.folder();
     // What dpkg-deb leaves alone because it is older than the build.
     let dated = shell::quiet(shell::command("find", place).args([
@@ -112,7 +115,7 @@ fn architecture() -> Result<String> {
 }
 
 /// What the programs of a package are linked with, as `Depends` says it.
-fn libraries(tree: &Tree, package: &Description) -> Result<String> {
+fn libraries(tree: &PackageTree, package: &Description) -> Result<String> {
     if package.programs.is_empty() {
         return Ok(String::new());
     }
@@ -199,7 +202,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The checksums by which `dpkg --verify` finds changed files.
-fn sums(tree: &Tree) -> Result<String> {
+fn sums(tree: &PackageTree) -> Result<String> {
     let mut command = shell::command("md5sum", tree.folder());
     let summed = shell::quiet(command.arg("--").args(tree.files()?))?;
     ensure!(summed.status.success(), "md5sum: {}", summed.err);

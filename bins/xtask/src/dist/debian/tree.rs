@@ -26,11 +26,11 @@ pub(super) struct Material<'a> {
 
 /// A package's folder in the making.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct PackageTree {
     folder: PathBuf,
 }
 
-impl Tree {
+impl PackageTree {
     /// An empty one.
     pub(super) fn new(folder: PathBuf) -> Result<Self> {
         if folder.exists() {

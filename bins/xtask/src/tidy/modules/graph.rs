@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::resolve::{Modules, Target};
+use super::resolve::{Modules, PathTarget};
 use crate::tidy::module_source::Path;
 
 /// Why a module needs another: one import or path.
@@ -54,7 +54,7 @@ impl Graph {
 
     fn add(&mut self, modules: &Modules, from: usize, path: &Path) {
         // Naming a module uses nothing of it yet.
-        let Some(Target::Item(to)) = modules.resolve(from, path) else {
+        let Some(PathTarget::Item(to)) = modules.resolve(from, path) else {
             return;
         };
         let (from_node, to) = (modules.0[from].node, modules.0[to].node);

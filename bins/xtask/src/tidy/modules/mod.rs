@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use self::graph::{Graph, ModuleCycle};
 use self::resolve::{Module, Modules};
 use super::finding::Finding;
-use super::module_source::Source;
+use super::module_source::ModuleSource;
 use super::packages::Package;
 use super::syntax::Syntax;
 
@@ -151,7 +151,7 @@ fn insert(
     syntax: &Syntax,
     place: ModuleFile,
     folder: &str,
-    mut source: Source,
+    mut source: ModuleSource,
 ) -> Result<usize> {
     let at = modules.0.len();
     let (files, inline) = (

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::module_source::{Path, Source};
+use crate::tidy::module_source::{ModuleSource, Path};
 
 /// Deeper chains of re-exports are given up: they may be endless.
 const MAX_DEPTH: usize = 12;
@@ -21,12 +21,12 @@ pub(super) struct Module {
     /// The modules inside.
     pub(super) children: BTreeMap<String, usize>,
     /// What it says.
-    pub(super) source: Source,
+    pub(super) source: ModuleSource,
 }
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum PathTarget {
     /// A module.
     Module(usize),
     /// Something that this module defines.
@@ -39,11 +39,11 @@ pub(super) struct Modules(pub(super) Vec<Module>);
 
 impl Modules {
     /// What a path in `from` leads to; `None` for another crate's.
-    pub(super) fn resolve(&self, from: usize, path: &Path) -> Option<Target> {
+    pub(super) fn resolve(&self, from: usize, path: &Path) -> Option<PathTarget> {
         self.walk(from, &path.segments, 0)
     }
 
-    fn walk(&self, from: usize, path: &[String], depth: usize) -> Option<Target> {
+    fn walk(&self, from: usize, path: &[String], depth: usize) -> Option<PathTarget> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
             "crate" => self.descend(0, rest, depth),
@@ -62,31 +62,31 @@ impl Modules {
     }
 
     /// Follows a path whose first segments are modules inside `at`.
-    fn descend(&self, mut at: usize, mut path: &[String], depth: usize) -> Option<Target> {
+    fn descend(&self, mut at: usize, mut path: &[String], depth: usize) -> Option<PathTarget> {
         while let Some((first, rest)) = path.split_first() {
             match self.0[at].children.get(first) {
                 // `mod run;` beside `pub use run::run;`: the function is what can be used.
                 Some(child) if rest.is_empty() => {
                     let item = self.member(at, path, depth + 1);
-                    return item.or(Some(Target::Module(*child)));
+                    return item.or(Some(PathTarget::Module(*child)));
                 }
                 Some(child) => (at, path) = (*child, rest),
                 // A name made by a macro is looked for where it is asked for.
-                None => return self.member(at, path, depth).or(Some(Target::Item(at))),
+                None => return self.member(at, path, depth).or(Some(PathTarget::Item(at))),
             }
         }
-        Some(Target::Module(at))
+        Some(PathTarget::Module(at))
     }
 
     /// What the first name of `path` means in `at`, modules inside it apart.
-    fn member(&self, at: usize, path: &[String], depth: usize) -> Option<Target> {
+    fn member(&self, at: usize, path: &[String], depth: usize) -> Option<PathTarget> {
         if depth > MAX_DEPTH {
             return None;
         }
         let (first, rest) = path.split_first()?;
         let source = &self.0[at].source;
         if source.items.contains(first) {
-            return Some(Target::Item(at));
+            return Some(PathTarget::Item(at));
         }
         let named = source.imports.iter().find(|import| import.name == *first);
         if let Some(import) = named {
@@ -99,13 +99,13 @@ impl Modules {
         globs
             .filter_map(|import| self.walk(at, &import.path.segments, depth + 1))
             .find_map(|target| match target {
-                Target::Module(module) => self.inside(module, path, depth + 1),
-                Target::Item(_) => None,
+                PathTarget::Module(module) => self.inside(module, path, depth + 1),
+                PathTarget::Item(_) => None,
             })
     }
 
     /// What a glob import of `module` gives for `path`.
-    fn inside(&self, module: usize, path: &[String], depth: usize) -> Option<Target> {
+    fn inside(&self, module: usize, path: &[String], depth: usize) -> Option<PathTarget> {
         match path
             .first()
             .and_then(|first| self.0[module].children.get(first))

@@ -1,6 +1,6 @@
 //! Small invented crates, with and without cycles.
 
-use super::super::tree::Tree;
+use super::super::tree::FileTree;
 use super::*;
 
 fn package(name: &str) -> Package {
@@ -18,7 +18,7 @@ fn tree(files: &[(&str, &str)]) -> Syntax {
         .iter()
         .map(|(path, text)| (path.as_str(), *text))
         .collect();
-    Syntax::read(&Tree::from_files(&borrowed))
+    Syntax::read(&FileTree::from_files(&borrowed))
 }
 
 /// The cycles of a crate, each as `a → b → a`.
