@@ -379,12 +379,11 @@ pub const NO_ARTIFACTS: &str = r#"{"version":1,"subjects":[]}"#;
 /// Whether steps are to say more: the secret or the variable `ACTIONS_STEP_DEBUG` is `true`.
 #[must_use]
 pub fn is_step_debug(contexts: &Contexts) -> bool {
-    [ContextName::Secrets, ContextName::Vars]
-        .iter()
-        .any(|context| {
-            let value = contexts.get(*context).get("ACTIONS_STEP_DEBUG");
-            value.is_some_and(|value| value.as_text().eq_ignore_ascii_case("true"))
-        })
+    let of_repository = [ContextName::Secrets, ContextName::Vars];
+    of_repository.iter().any(|context| {
+        let value = contexts.get(*context).get("ACTIONS_STEP_DEBUG");
+        value.is_some_and(|value| value.as_text().eq_ignore_ascii_case("true"))
+    })
 }
 
 /// The context `runner`; `arch` is `X64` or `ARM64`.

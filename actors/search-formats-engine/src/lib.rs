@@ -2,7 +2,7 @@
 //! RTF, e-mail, notebooks, pages of manuals, and texts packed by gzip.
 //!
 //! ```text
-//! Readers::read(format, bytes) ──frame──▶ child process (limits, no shell, no files) ──frame──▶ Text
+//! ReaderPool::read(format, bytes) ─frame─▶ child process (limits, no shell, no files) ─frame─▶ ExtractedText
 //!            │ too slow, died, nonsense                                              parse::read
 //!            └──▶ that file is refused, the next one gets a fresh child
 //! ```

@@ -13,14 +13,14 @@ use daemon::vm_hosts;
 use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::CheckedConfig as Agents;
-use runner_web::config::{RunnerConfig, RunnerConfigFile as RunnerTable, RunnerFlags};
+use runner_web::config::{RunnerConfig, RunnerConfigFile, RunnerFlags};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 use search_web::boot::{self, SearchBootError};
 use store::StoreOptions;
 use vm_engine::image::agent;
 use vm_web::boot as vm_boot;
-use vm_web::config::{FileValues as VmTable, ManagerConfig, ManagerFlags as VmFlags};
+use vm_web::config::{FileValues as VmTable, ManagerConfig, ManagerFlags};
 
 use crate::settings::{PlatformFile, SearchTable};
 
@@ -260,15 +260,15 @@ impl Checker<'_> {
 
     fn vm_manager(&mut self, table: VmTable) -> Option<ManagerConfig> {
         let data = self.folder("vm-manager")?;
-        let flags = VmFlags {
+        let flags = ManagerFlags {
             data: (!table.has_data()).then_some(data),
-            ..VmFlags::default()
+            ..ManagerFlags::default()
         };
         let config = ManagerConfig::from_file(table, &flags, self.environment);
         self.kept(config)
     }
 
-    fn runner(&mut self, table: RunnerTable) -> Option<RunnerConfig> {
+    fn runner(&mut self, table: RunnerConfigFile) -> Option<RunnerConfig> {
         let data = self.folder("workflow-runner")?;
         let flags = RunnerFlags {
             data: (!table.has_data()).then_some(data),

@@ -28,7 +28,7 @@ use vm_core::token::{Claims, TokenScope};
 use vm_engine::image::agent;
 use vm_web::boot::{self as machines, DataDirectory};
 use vm_web::config::ManagerConfig;
-use vm_web::{ManagerServerOptions as VmOptions, VmServer};
+use vm_web::{ManagerServerOptions, VmServer};
 
 use crate::check::{AgentPlan, PlanFile, SearchPlan, runner_store_options};
 use crate::front::{ProductRoute, reached};
@@ -123,7 +123,7 @@ impl SearchProduct {
 /// may take minutes at the first start, and holds nothing up.
 pub(crate) struct MachinesProduct {
     service: VmService,
-    options: VmOptions,
+    options: ManagerServerOptions,
     listener: TcpListener,
 }
 
@@ -138,7 +138,7 @@ impl MachinesProduct {
         })?;
         let listener = edge_web::bind(config.listen.value, "listen in [vm_manager]")?;
         let folders = DataDirectory::open(&config.data.value)?;
-        let options = VmOptions {
+        let options = ManagerServerOptions {
             key: folders.token_key()?,
             hosts: config.hosts.clone(),
             serve: serve.clone(),

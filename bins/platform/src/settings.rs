@@ -6,7 +6,7 @@ use config_core::{
     ConfigInput, Diagnostics, Environment, ExternalTable, FILE_PATH, LOG_LEVELS, ObjectFields,
     SECRET, Secret, TableInfo, TextKind, ValueError, choice, opt, record, table,
 };
-use runner_web::config::RunnerConfigFile as RunnerTable;
+use runner_web::config::RunnerConfigFile;
 use search_core::role::ListenAddress;
 use vm_web::config::FileValues as VmTable;
 
@@ -78,7 +78,7 @@ pub(crate) struct PlatformFile {
     /// `[vm_manager]`: what `vm-manager.toml` may say.
     pub(crate) vm_manager: Option<VmTable>,
     /// `[runner]`: what `workflow-runner.toml` may say.
-    pub(crate) runner: Option<RunnerTable>,
+    pub(crate) runner: Option<RunnerConfigFile>,
     /// `[orchestrator]`: its own file, beside which its other files stand.
     pub(crate) orchestrator: Option<PathBuf>,
 }
@@ -107,7 +107,7 @@ impl PlatformFile {
             PLATFORM.fields(item, |fields| {
                 PLATFORM.read_rows(fields, &mut file);
                 file.vm_manager = fields.optional("vm_manager", VmTable::read);
-                file.runner = fields.optional("runner", RunnerTable::read);
+                file.runner = fields.optional("runner", RunnerConfigFile::read);
                 Some(())
             })
         });

@@ -380,11 +380,8 @@ pub(crate) struct CheckOptions {
 impl CheckOptions {
     /// For people or for programs.
     pub(crate) fn format(&self) -> OutputFormat {
-        if self.json {
-            OutputFormat::Json
-        } else {
-            self.format
-        }
+        let json = self.json.then_some(OutputFormat::Json);
+        json.unwrap_or(self.format)
     }
 }
 

@@ -16,15 +16,15 @@ use runner_web::{RunnerServer, boot};
 use store::{Store, StoreOptions, StorePlace};
 
 use crate::arguments::{
-    RunnerObjectsCommand, RunnerServeOptions as Arguments, RunnerStoreCommand, SettingsOptions,
-    exit_code, print, print_note,
+    RunnerObjectsCommand, RunnerServeOptions, RunnerStoreCommand, SettingsOptions, exit_code,
+    print, print_note,
 };
 use crate::listening::RunnerListeners;
 use crate::replica;
 use crate::settings::{self, RunnerSettingsSource, file, flags};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
-pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
+pub(crate) fn run(arguments: &RunnerServeOptions, environment: &Environment) -> ExitCode {
     let settings = match RunnerSettingsSource::read(arguments, environment) {
         Ok(settings) => settings,
         Err(text) => {
@@ -91,7 +91,7 @@ fn managers(config: &RunnerConfig) -> String {
 }
 
 pub(crate) fn read(
-    arguments: &Arguments,
+    arguments: &RunnerServeOptions,
     environment: &Environment,
 ) -> Result<RunnerConfig, String> {
     let file = file(arguments, environment)?;
@@ -147,9 +147,9 @@ pub(crate) fn objects_command(
 }
 
 fn read_file(of: &ConfigPathOption, environment: &Environment) -> Result<RunnerConfig, String> {
-    let arguments = Arguments {
+    let arguments = RunnerServeOptions {
         config: of.config.clone(),
-        ..Arguments::default()
+        ..RunnerServeOptions::default()
     };
     read(&arguments, &without_webhooks(environment))
 }
@@ -180,14 +180,14 @@ pub(crate) fn settings(options: &SettingsOptions, environment: &Environment) -> 
     }
 }
 
-fn in_force(arguments: &Arguments, environment: &Environment) -> Result<String, String> {
+fn in_force(arguments: &RunnerServeOptions, environment: &Environment) -> Result<String, String> {
     read(arguments, environment)?;
     let (file, flags) = (file(arguments, environment)?, flags(arguments));
     effective(&keys(), &file, &flags.values(), environment).map_err(|wrong| wrong.to_string())
 }
 
 fn serve(
-    arguments: &Arguments,
+    arguments: &RunnerServeOptions,
     settings: RunnerSettingsSource,
     environment: &Environment,
 ) -> anyhow::Result<()> {

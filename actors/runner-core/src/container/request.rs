@@ -101,7 +101,9 @@ fn read(value: &ExprValue, keys: &[&str]) -> Result<Option<ContainerRequest>, St
     let object = match value {
         ExprValue::Null => return Ok(None),
         ExprValue::Object(object) => object,
-        ExprValue::List(_) => return Err("it is a list, not an image or a mapping".to_owned()),
+        ExprValue::List(_) => {
+            return Err("it is a list, not an image or a mapping".to_owned());
+        }
         image => return of_image(&image.as_text()),
     };
     if let Some((unknown, _)) = object.iter().find(|(key, _)| !keys.contains(key)) {

@@ -440,13 +440,13 @@ impl<C> SnapshotFollower<C> {
         self.retain_only(&[], cache)
     }
 
-    /// Removes all but what is shown and what is `wanted`.
+    /// Removes all but what is shown and what is `next`.
     fn retain_only(
         &self,
-        wanted: &[PartManifest],
+        next: &[PartManifest],
         cache: &SnapshotCache,
     ) -> Result<(), SnapshotError> {
-        let all = self.in_force.iter().chain(wanted);
+        let all = self.in_force.iter().chain(next);
         let files = all.flat_map(|manifest| &manifest.files);
         let wanted: BTreeSet<&str> = files.map(|file| file.digest.as_str()).collect();
         let retained = cache.retain(&wanted);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use search_core::answer::IndexProgress;
 use search_core::role::RelevanceFunction;
-use search_formats_engine::DocumentFormat as Packed;
+use search_formats_engine::DocumentFormat;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::thesaurus::Thesaurus;
@@ -128,8 +128,8 @@ impl SearchableSource {
         if let Some(item) = self.item(&record.key) {
             return Some(item.body.clone());
         }
-        let may_be_kept =
-            Packed::from_name(&record.key).is_some() || Packed::may_be_manual(&record.key);
+        let may_be_kept = DocumentFormat::from_name(&record.key).is_some()
+            || DocumentFormat::may_be_manual(&record.key);
         let texts = self.texts.as_ref().filter(|_| may_be_kept)?;
         texts.get(&record.file.hash)
     }

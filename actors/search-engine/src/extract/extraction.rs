@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use search_core::document::{ContentKind, ExtractedDocument};
-use search_formats_engine::{DocumentFormat as Packed, DocumentRefusal, ExtractedText, ReaderPool};
+use search_formats_engine::{DocumentFormat, DocumentRefusal, ExtractedText, ReaderPool};
 use search_sources_core::notes::{NoteLink, NotesApp};
 
 use super::links::Links;
@@ -46,8 +46,8 @@ impl Extraction {
         self.packed(key).is_none() && is_binary(beginning)
     }
 
-    fn packed(&self, key: &str) -> Option<(&PackedFormats, Packed)> {
-        Some((self.packed.as_ref()?, Packed::from_name(key)?))
+    fn packed(&self, key: &str) -> Option<(&PackedFormats, DocumentFormat)> {
+        Some((self.packed.as_ref()?, DocumentFormat::from_name(key)?))
     }
 
     /// Turns the content of a file, whose hash is known, into a document.
@@ -63,7 +63,7 @@ impl Extraction {
     ) -> Result<ExtractedDocument, SkipReason> {
         let by_content = || {
             let packed = self.packed.as_ref().filter(|_| self.notes.is_none())?;
-            Some((packed, Packed::detect(key, &bytes)?))
+            Some((packed, DocumentFormat::detect(key, &bytes)?))
         };
         if let Some((packed, format)) = self.packed(key).or_else(by_content) {
             let text = packed.text(key, format, &bytes, hash)?;
@@ -80,7 +80,7 @@ impl PackedFormats {
     fn text(
         &self,
         key: &str,
-        format: Packed,
+        format: DocumentFormat,
         bytes: &[u8],
         hash: &[u8; 16],
     ) -> Result<ExtractedText, SkipReason> {
@@ -113,14 +113,14 @@ fn skip_reason(refusal: &DocumentRefusal) -> SkipReason {
 
 fn packed_document(
     key: &str,
-    format: Packed,
+    format: DocumentFormat,
     mut text: ExtractedText,
     mtime_ns: i64,
 ) -> ExtractedDocument {
     // What stands at its head is what a document is called that names no title. Those of a mailbox
     // are of its messages.
     let title_is_heading =
-        text.title.is_empty() && !text.headings.is_empty() && format != Packed::Mbox;
+        text.title.is_empty() && !text.headings.is_empty() && format != DocumentFormat::Mbox;
     if title_is_heading {
         text.title = text.headings.remove(0);
     }

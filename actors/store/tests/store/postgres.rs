@@ -192,22 +192,18 @@ fn i18_whoever_lost_the_epoch_is_fenced_even_with_its_connection() {
     };
     assert!(by.starts_with("other on "), "{by}");
     assert!(refused.is_temporary(), "somebody else answers in a moment");
-    assert!(matches!(
-        &*state.borrow_and_update(),
-        StoreState::TakenOver(_)
-    ));
+    let is_lost = |state: &StoreState| matches!(state, StoreState::TakenOver(_));
+    assert!(is_lost(&state.borrow_and_update()));
     // It reads no more either: what it knows beside the store may be wrong by now.
     let read = store.read_blocking(|rows| rows.len(&ROWS));
-    assert!(
-        matches!(read, Err(StoreError::TakenOver { .. })),
-        "{read:?}"
-    );
+    let is_refused = matches!(read, Err(StoreError::TakenOver { .. }));
+    assert!(is_refused, "{read:?}");
     assert_eq!(
         server.sql("SELECT count(*) FROM test.rows WHERE tbl = 'rows'"),
         "1"
     );
     store.close();
-    assert!(matches!(store.health().state, StoreState::TakenOver(_)));
+    assert!(is_lost(&store.health().state));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! program in the VM ─▶ 127.0.0.1:PROXY_PORT (agent) ─stream─▶ manager
-//!                                request::read ─▶ Target ─Reach::names─▶ addresses ─Reach::connects─▶ peer
+//!                                request::read ─▶ NetworkTarget ─NetworkPolicy::names─▶ addresses
+//!                                                           NetworkPolicy::connects─▶ peer
 //! ```
 //!
 //! What asks the proxy itself for a path (`GET /x` to `127.0.0.1:PROXY_PORT`) gets the services

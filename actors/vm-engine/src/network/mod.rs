@@ -1,10 +1,10 @@
 //! The network of a VM: streams of its agent, led by a proxy to what its configuration allows.
 //!
 //! ```text
-//! GuestStream ─head─▶ request::read ─Target─▶ Reach::names ─▶ resolve once ─▶ Reach::connects
-//!                        │ refused: 4xx, 5xx with the reason          │ connect to that address
-//!                        ▼                                            ▼
-//!                     program ◀──────────── relay ────────────▶ TcpStream
+//! GuestStream ─head─▶ request::read ─▶ NetworkPolicy::names ─▶ resolve once ─▶ NetworkPolicy::connects
+//!                        │ refused: 4xx, 5xx with the reason                   │ connect to that address
+//!                        ▼                                                     ▼
+//!                     program ◀──────────────── relay ─────────────────▶ TcpStream
 //! ```
 //!
 //! A VM has no network device, whatever runs it: this is its only way out, and a list of names its

@@ -1,8 +1,8 @@
 //! `top`: a live screen of queue, runs and actors; one frame as text with `--once`.
 //!
 //! ```text
-//! keys, size, clock ─▶ Event ─▶ update(Model) ─▶ draw
-//!       answers ─────────▲           └─▶ Effect ─▶ the admin bridge (local, or over SSH)
+//! keys, size, clock ─▶ TopEvent ─▶ update(TopModel) ─▶ draw
+//!       answers ─────────▲              └─▶ TopEffect ─▶ the admin bridge (local, or over SSH)
 //! ```
 
 mod draw;

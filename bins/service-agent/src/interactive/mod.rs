@@ -1,8 +1,8 @@
 //! `interactive`: the full-screen client.
 //!
 //! ```text
-//! keys, mouse, size ─▶ Event ─▶ update(Model) ─▶ draw
-//!        answers ────────▲          └─▶ Effect ─▶ Work ─HTTP─▶ the server
+//! keys, mouse, size ─▶ InteractiveEvent ─▶ update(InteractiveModel) ─▶ draw
+//!        answers ────────▲                     └─▶ InteractiveEffect ─▶ Work ─HTTP─▶ the server
 //! ```
 //! `update` and everything below it is pure; requests run beside it, so that typing never waits.
 

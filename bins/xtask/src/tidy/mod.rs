@@ -23,13 +23,13 @@ mod names;
 mod owners;
 mod packages;
 mod problems;
+mod public_types;
 mod purity;
 mod rust_text;
 mod samples;
 mod secrets;
 mod sources;
 mod syntax;
-mod terms;
 mod tree;
 mod unused;
 mod width;
@@ -114,7 +114,7 @@ pub(crate) fn check(project: &ProjectCheckout) -> Result<Vec<Finding>> {
         .files()
         .map(|(path, file)| (path, file.names.as_slice()));
     let glossary = tree.text(names::PAGE).unwrap_or_default();
-    findings.extend(terms::check_all(names.clone(), glossary));
+    findings.extend(public_types::check(names.clone(), glossary));
     findings.extend(names::check(names, glossary));
     findings.extend(commits::check(project));
     findings.extend(check_documents(&tree, &packages));

@@ -14,6 +14,9 @@ pub(super) const PAGE: &str = "docs/GLOSSARY.md";
 /// The heading above the retired words.
 const RETIRED: &str = "Retired words";
 
+/// The heading above the names that public types of several files may have.
+pub(super) const SEVERAL_TYPES: &str = "Names that several types have";
+
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedItemKind {
@@ -36,7 +39,7 @@ pub(super) struct NameDefinition {
     pub(super) kind: NamedItemKind,
     /// The line.
     pub(super) line: usize,
-    /// A type that other crates can see, if its module is public.
+    /// A type that other files can see.
     pub(super) is_public_type: bool,
 }
 
@@ -64,7 +67,7 @@ impl Names {
     fn add_type(&mut self, name: &syn::Ident, visibility: &syn::Visibility) {
         self.add(name, NamedItemKind::Type);
         if let Some(added) = self.0.last_mut() {
-            added.is_public_type = matches!(visibility, syn::Visibility::Public(_));
+            added.is_public_type = !matches!(visibility, syn::Visibility::Inherited);
         }
     }
 
@@ -308,7 +311,7 @@ fn retired(page: &str) -> Result<Vec<RetiredWord<'_>>, Finding> {
 
 /// The types that the tables of terms name in their last cell, with their lines.
 pub(super) fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
-    rows(page, |heading| heading != RETIRED)
+    rows(page, is_of_terms)
         .into_iter()
         .flat_map(|(number, cells)| {
             let last = cells.last().copied().unwrap_or_default();
@@ -323,7 +326,7 @@ pub(super) fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Terms that the tables have more than once.
 fn repeated_terms(page: &str) -> impl Iterator<Item = Finding> {
     let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
-    let terms = rows(page, |heading| heading != RETIRED).into_iter();
+    let terms = rows(page, is_of_terms).into_iter();
     terms.filter_map(move |(number, cells)| {
         let term = cells.first().copied().unwrap_or_default();
         let first = lines.insert(term, number)?;
@@ -332,8 +335,13 @@ fn repeated_terms(page: &str) -> impl Iterator<Item = Finding> {
     })
 }
 
+/// Whether the table below a heading has terms.
+fn is_of_terms(heading: &str) -> bool {
+    heading != RETIRED && heading != SEVERAL_TYPES
+}
+
 /// The cells of table rows below the second-level headings that are asked for, without heads.
-fn rows(page: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<&str>)> {
+pub(super) fn rows(page: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<&str>)> {
     let (_, prose) = markdown::split(page);
     let mut rows = Vec::new();
     let mut inside = false;

@@ -4,7 +4,7 @@
 //! ```text
 //! GET /twirp/… ─────────────────────────────▶ services
 //! CONNECT forge.example:443 HTTP/1.1 ┐
-//! Vm-Reach: yes                      ├ of the VM manager ─▶ ForgeConnection, beside the requests that follow
+//! vm-reach: yes                      ├ of the VM manager ─▶ ForgeConnection, beside the requests that follow
 //! (TLS that ends here, or plain HTTP)┘
 //! ```
 
