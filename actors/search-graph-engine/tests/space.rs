@@ -74,6 +74,30 @@ fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
     }
 }
 
+/// Each term that a result lacks hashed the result's key anew.
+#[test]
+fn i16_a_documents_direction_gives_the_cosines_that_its_key_gives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut space = kept(&space(40), folder.path());
+    space.insert("d003", ["wing", "lift", "wing"]);
+    space.insert("new", ["queue", "panic"]);
+    assert!(space.remove("d004"));
+    let terms = ["wing", "panic", "unheard"];
+    let vectors = space.term_vectors(terms);
+    assert!(vectors[2].is_none());
+    let query = space.query_vector(terms.map(|term| (term, 1)));
+    let query = query.expect("a direction");
+    for near in space.scan(&query, 99) {
+        let own = space.vector_of(&near.key).expect("it has one");
+        assert_eq!(own.cosine(&query), near.cosine, "{}", near.key);
+        for vector in vectors.iter().flatten() {
+            assert_eq!(Some(own.cosine(vector)), space.cosine(vector, &near.key));
+        }
+    }
+    assert_eq!(space.vector_of("d004"), None);
+    assert!(space.vector_of("new").is_some());
+}
+
 /// Each search by concepts compared its query with every word.
 #[test]
 fn i16_the_words_near_a_query_are_looked_for_once_until_words_are_learnt_anew() {

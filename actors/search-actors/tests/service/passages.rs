@@ -91,6 +91,59 @@ fn i16_a_long_document_is_as_near_as_its_best_passage_and_what_stays_is_not_embe
     assert_eq!(given(&peer, before, "told of"), Vec::<String>::new());
 }
 
+/// `line`, the excerpt and the passages of a result led to where any word of the query stands.
+#[test]
+fn i16_where_words_do_not_decide_the_nearest_passage_is_shown() {
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
+    fill(&home);
+    std::fs::remove_file(home.files().join("car.md")).expect("the file that is nearest");
+    let text = manual().replacen("Bread and flour", "A *guide* to bread", 1);
+    home.write("manual.md", &text);
+    home.write("manual.txt", text.replace(['#', '*'], ""));
+    let server = home.start(&roles(&home, &peer));
+    embedded(&server);
+    let line = |key: &str, part: &str| {
+        let text = std::fs::read_to_string(home.files().join(key)).expect("the file");
+        let at = text.find(part).expect("it is there");
+        text[..at].matches('\n').count() as u64 + 1
+    };
+    let result = |key: &str, answer: &Value, list: &str| -> Value {
+        let all = answer[list].as_array().expect("a list");
+        let mut all = all.iter();
+        let found = all.find(|one| one["id"].as_str().is_some_and(|id| id.ends_with(key)));
+        found.cloned().unwrap_or_default()
+    };
+    let asked = json!({"search_term": QUERY, "budget_tokens": 4_000});
+    let answer = server.search(&asked);
+    for key in ["manual.md", "manual.txt"] {
+        let found = result(key, &answer, "results");
+        let shown = found["snippet"].to_string();
+        assert!(shown.contains("automobile"), "{key}: {shown}");
+        let from = line(key, "Engines");
+        let lines = from..=line(key, "An automobile");
+        assert!(
+            lines.contains(&found["line"].as_u64().unwrap_or(0)),
+            "{key}: {found}"
+        );
+        let passage = result(key, &answer, "passages");
+        let text = passage["text"].to_string();
+        assert!(text.contains("automobile"), "{key}: {text}");
+        assert!(
+            passage["line"]
+                .as_u64()
+                .is_some_and(|line| line >= from - 2),
+            "{passage}"
+        );
+    }
+    // Where words stand together they decide, whatever a vector says.
+    let answer = server.search(&json!({"search_term": "guide to bread"}));
+    for key in ["manual.md", "manual.txt"] {
+        let found = result(key, &answer, "results");
+        let shown = found["snippet"].to_string();
+        assert!(shown.contains("bread are told"), "{key}: {shown}");
+    }
+}
+
 #[test]
 fn i16_first_passages_come_first_and_rank_meanwhile() {
     let (home, peer) = (Home::new(), EmbeddingPeer::start());

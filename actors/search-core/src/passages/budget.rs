@@ -60,6 +60,9 @@ pub struct PassageDocument {
     pub meant: Option<usize>,
     /// The line that the query asks for by its number, from 1.
     pub asked: Option<usize>,
+    /// Where the passage begins that it was found by, in bytes, if not by its words: no other place
+    /// of it is shown.
+    pub nearest: Option<usize>,
     /// Whether its text is only a part of the document: without a word of the query it shows
     /// nothing of why that was found.
     pub is_part: bool,
@@ -180,6 +183,10 @@ fn candidates(documents: &[PassageDocument]) -> Vec<Candidate> {
         let mut all = extents(&found.text);
         if let Some(line) = found.meant {
             all = with_definition(&found.text, all, line);
+        }
+        if let Some(nearest) = found.nearest {
+            let holds = all.iter().find(|extent| nearest < extent.range.end);
+            all = holds.cloned().into_iter().collect();
         }
         let mut hits = found.hits.as_slice();
         for extent in &all {

@@ -1,9 +1,11 @@
 //! What an embedding model reads of a document: its passages, each as a text of its own.
 
+use std::ops::Range;
+
 use super::cuts::{evenly, passages};
 use crate::document::{ContentKind, ExtractedDocument};
 
-/// Most passages of a document that are embedded.
+/// Most passages of a text or of source code that are embedded.
 const MAX_EMBEDDED_PASSAGES: usize = 16;
 
 /// The same of tables, records and settings, which say much the same all over.
@@ -28,14 +30,30 @@ pub fn embedded_texts(document: &ExtractedDocument, most: usize) -> Vec<String> 
         };
         return vec![titled(title, &document.body, most)];
     }
-    let (title, chosen) = match document.kind {
-        ContentKind::Prose => (document.title.clone(), MAX_EMBEDDED_PASSAGES),
-        ContentKind::Code => (path_words(&document.key), MAX_EMBEDDED_PASSAGES),
-        ContentKind::Data => (document.title.clone(), MOST_OF_DATA),
+    let title = match document.kind {
+        ContentKind::Prose | ContentKind::Data => document.title.clone(),
+        ContentKind::Code => path_words(&document.key),
     };
-    evenly(all.len(), chosen)
+    evenly(all.len(), most_embedded(document.kind))
         .map(|number| titled(&title, &document.body[all[number].clone()], most))
         .collect()
+}
+
+/// The bytes of a document's body that the [embedded text](embedded_texts) with this number is of,
+/// counted from 0; none where there are not so many.
+#[must_use]
+pub fn embedded_range(body: &str, kind: ContentKind, number: usize) -> Option<Range<usize>> {
+    let all = passages(body);
+    let passage = evenly(all.len(), most_embedded(kind)).nth(number)?;
+    Some(all[passage].clone())
+}
+
+/// Most passages of a document that are embedded.
+const fn most_embedded(kind: ContentKind) -> usize {
+    match kind {
+        ContentKind::Prose | ContentKind::Code => MAX_EMBEDDED_PASSAGES,
+        ContentKind::Data => MOST_OF_DATA,
+    }
 }
 
 /// A text with a title in front, unless it begins so.

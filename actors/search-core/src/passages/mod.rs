@@ -21,7 +21,7 @@ mod window;
 pub use budget::{ChosenPassage, MAX_BUDGET_TOKENS, PassageDocument, choose, choose_beside_rest};
 pub use compose::{Passage, compose};
 pub use cuts::{is_scaled, passage_starts};
-pub use embedded::embedded_texts;
+pub use embedded::{embedded_range, embedded_texts};
 pub use prompt::{ChatTurn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use remaining::{REST_TOKENS, places_without_passage, rest_budget};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};

@@ -24,6 +24,8 @@ pub(super) struct PooledDocument {
     pub(super) model: Option<f32>,
     /// Passages that the model has embedded of it.
     pub(super) passages: usize,
+    /// Which of several is the nearest to the query.
+    pub(super) nearest: Option<usize>,
 }
 
 impl PooledDocument {
@@ -47,6 +49,7 @@ pub(super) fn pooled(results: &[LexicalResult]) -> Vec<PooledDocument> {
         learnt: None,
         model: None,
         passages: 0,
+        nearest: None,
     });
     documents.collect()
 }
@@ -71,6 +74,7 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
         learnt: None,
         model: None,
         passages: 0,
+        nearest: None,
     }));
 }
 
@@ -122,6 +126,7 @@ pub(super) fn ranked(
                 concept_part: fused.vector_part,
                 vector_weight: fused.vector_weight,
                 vectors: one.passages.max(1),
+                nearest: one.nearest,
                 nearness: one.nearness(),
                 concepts: Vec::new(),
             }
@@ -148,6 +153,7 @@ mod tests {
             learnt: Some(learnt),
             model: None,
             passages: 0,
+            nearest: None,
         };
         let keys = |found: &[PooledDocument]| -> Vec<String> {
             let ranked = ranked(found, |_| VectorWeights::LEARNT);

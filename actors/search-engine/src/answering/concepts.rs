@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use search_core::query::ParsedQuery;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::fuse::{VectorWeights, paraphrase_score};
-use search_graph_engine::space::ConceptSpace;
+use search_graph_engine::space::{ConceptSpace, ConceptVector};
 
-use super::candidates::{PooledDocument, add_near, normalize_scores, pooled, ranked};
+use super::candidates::{add_near, normalize_scores, pooled, ranked};
 use super::embedded::{EmbeddingRanker, ModelView};
 use super::scout::{ScoutResult, TermLookup};
 use super::source::SearchableSource;
-use crate::index::{LexicalResult, RerankedDocument, Reranker};
+use crate::index::{LackedTerm, LackedTerms, LexicalResult, RerankedDocument, Reranker};
 
 /// Ranks by the concept vectors of the open sources. A source without vectors, or with too few
 /// documents for them, keeps its lexical scores.
@@ -31,6 +31,20 @@ pub(super) struct ConceptRanker<'s> {
 pub(super) fn query_terms(query: &ParsedQuery) -> Vec<(&str, u32)> {
     let terms = query.terms().iter().filter(|term| term.count > 0);
     terms.map(|term| (term.text.as_str(), term.count)).collect()
+}
+
+/// What a document of a source with this direction has for terms that it lacks.
+fn said_otherwise(
+    own: &ConceptVector,
+    lacks: &[LackedTerm],
+    term_vectors: &[Vec<Option<ConceptVector>>],
+    source: usize,
+) -> f32 {
+    let said = lacks.iter().filter_map(|lacked| {
+        let vector = term_vectors.get(source)?.get(lacked.term)?.as_ref()?;
+        Some(lacked.weight * paraphrase_score(own.cosine(vector)))
+    });
+    said.sum()
 }
 
 impl<'s> ConceptRanker<'s> {
@@ -83,32 +97,15 @@ impl<'s> ConceptRanker<'s> {
         view
     }
 
-    /// Gives the results of the words, the first of those found, what they have for words that they
-    /// lack.
-    fn score_other_words(
-        &self,
-        terms: &[(&str, u32)],
-        results: &[LexicalResult],
-        found: &mut [PooledDocument],
-    ) {
-        let directions = self.spaces.iter().map(|space| {
-            let space = space.as_deref()?;
-            Some((
-                space,
-                space.term_vectors(terms.iter().map(|(term, _)| *term)),
-            ))
-        });
-        let directions: Vec<_> = directions.collect();
-        for (result, one) in results.iter().zip(found) {
-            let Some((space, vectors)) = &directions[result.source] else {
-                continue;
-            };
-            let said = result.lacks.iter().filter_map(|lacked| {
-                let vector = vectors.get(lacked.term)?.as_ref()?;
-                Some(lacked.weight * paraphrase_score(space.cosine(vector, &result.key)?))
-            });
-            one.otherwise = said.sum();
-        }
+    /// How each source's vectors know the terms of a query.
+    fn term_vectors(&self, terms: &[(&str, u32)]) -> Vec<Vec<Option<ConceptVector>>> {
+        let of_source = |space: &Option<Arc<ConceptSpace>>| {
+            let terms = terms.iter().map(|(term, _)| *term);
+            space
+                .as_ref()
+                .map_or_else(Vec::new, |space| space.term_vectors(terms))
+        };
+        self.spaces.iter().map(of_source).collect()
     }
 
     /// What a person is told where a model was to rank and did not.
@@ -123,6 +120,7 @@ impl Reranker for ConceptRanker<'_> {
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
+        lacked: &LackedTerms<'_>,
         finds_more: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let view = self.model_view(results);
@@ -144,17 +142,27 @@ impl Reranker for ConceptRanker<'_> {
         if let Some(view) = view.as_ref().filter(|_| finds_more && !results.is_empty()) {
             view.add_near(&mut found);
         }
-        for one in &mut found {
-            let space = self.spaces[one.source].as_ref();
-            let by_learnt = space.zip(vectors[one.source].as_ref());
-            one.learnt = by_learnt.and_then(|(space, vector)| space.cosine(vector, &one.key));
-            if let Some((nearness, passages)) = view.as_ref().and_then(|view| view.nearness(one)) {
-                (one.model, one.passages) = (Some(nearness), passages);
-            }
-        }
         // A model knows of other words by itself.
-        if view.is_none() {
-            self.score_other_words(terms, results, &mut found);
+        let other_words = view.is_none().then(|| lacked.of_results());
+        let other_words = other_words.unwrap_or_default();
+        let term_vectors = match other_words.is_empty() {
+            true => Vec::new(),
+            false => self.term_vectors(terms),
+        };
+        // The results of the words are the first of those found.
+        for (number, one) in found.iter_mut().enumerate() {
+            let own = self.spaces[one.source].as_ref();
+            let own = own.and_then(|space| space.vector_of(&one.key));
+            if let Some(own) = &own {
+                let vector = vectors[one.source].as_ref();
+                one.learnt = vector.map(|vector| own.cosine(vector));
+                let lacks = other_words.get(number).map_or(&[][..], Vec::as_slice);
+                one.otherwise = said_otherwise(own, lacks, &term_vectors, one.source);
+            }
+            if let Some(near) = view.as_ref().and_then(|view| view.nearness(one)) {
+                (one.model, one.passages) = (Some(near.cosine), near.passages);
+                one.nearest = near.nearest;
+            }
         }
         normalize_scores(&spreads, &mut found);
         let weights = |source| match &view {

@@ -213,6 +213,16 @@ impl<'s> EmbeddingRanker<'s> {
     }
 }
 
+/// How near a document is to a query by a model.
+pub(super) struct ModelNearness {
+    /// Of its nearest passage.
+    pub(super) cosine: f32,
+    /// Its passages that are embedded.
+    pub(super) passages: usize,
+    /// Which of several is the nearest.
+    pub(super) nearest: Option<usize>,
+}
+
 /// What the models of the sources say to one query.
 pub(super) struct ModelView<'r> {
     queries: Vec<Option<Embedding>>,
@@ -236,12 +246,17 @@ impl ModelView<'_> {
         }
     }
 
-    /// How near a document is to the query, and by how many passages; `None` where it is not
-    /// embedded.
-    pub(super) fn nearness(&self, document: &PooledDocument) -> Option<(f32, usize)> {
+    /// How near a document is to the query; `None` where it is not embedded.
+    pub(super) fn nearness(&self, document: &PooledDocument) -> Option<ModelNearness> {
         let (made, query) = self.for_source(document.source)?;
         let embedding = made.index.get(&document.key)?;
-        Some((embedding.nearness(query)?, embedding.passages()))
+        let (nearest, cosine) = embedding.nearest(query)?;
+        let passages = embedding.passages();
+        Some(ModelNearness {
+            cosine,
+            passages,
+            nearest: (passages > 1).then_some(nearest),
+        })
     }
 
     /// Parts of the vectors in the scores of a source.

@@ -9,6 +9,7 @@ mod embedded;
 mod expansion;
 mod failure;
 mod naming;
+mod nearest;
 mod numbers;
 mod other_fields;
 mod page;

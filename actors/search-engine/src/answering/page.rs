@@ -13,6 +13,7 @@ use super::dashes::with_held_options;
 use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
+use super::nearest::NearestPassage;
 use super::numbers::{is_short_hash, with_groups};
 use super::pair_scorer::{NoScores, RerankOptions};
 use super::params::SearchParams;
@@ -355,6 +356,15 @@ impl Page<'_> {
         (results, excerpter.was_late())
     }
 
+    /// The excerpt of the passage that a result was found by, where words do not say which it is.
+    fn nearest_excerpt(&self, hit: &SearchHit, excerpter: &mut Excerpter) -> Option<Excerpt> {
+        let source = self.open[hit.source];
+        let key = &hit.record.key;
+        let passage =
+            NearestPassage::of(source, hit).filter(|_| self.query.wanted_line(key).is_none())?;
+        Some(passage.excerpt(source, key, excerpter))
+    }
+
     fn result(&self, hit: &SearchHit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
         let source = self.open[hit.source];
         let record = &hit.record;
@@ -363,7 +373,9 @@ impl Page<'_> {
         excerpter.set_passage(hit.passage);
         excerpter.prefer_line(self.query.wanted_line(&record.key));
         excerpter.prefer_definition(hit.defines.then_some(record.key.as_str()));
+        let nearest = self.nearest_excerpt(hit, excerpter);
         let excerpt = match (&kept, &source.root) {
+            _ if nearest.is_some() => nearest.unwrap_or_default(),
             (Some(text), _) if !text.trim().is_empty() => excerpter.excerpt_long_text(text),
             (None, Some(root)) => excerpter.excerpt(root.as_ref(), &record.key, &record.title),
             _ => excerpter.excerpt_text(&record.title),

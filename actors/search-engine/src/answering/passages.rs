@@ -7,6 +7,7 @@ use search_core::definition_finder::DefinitionFinder;
 use search_core::passages::{ChosenPassage, PassageDocument, choose_beside_rest};
 use search_core::query::ParsedQuery;
 
+use super::nearest::NearestPassage;
 use super::source::{MAX_BODY_BYTES, SearchableSource};
 use super::texts::phrases;
 use crate::excerpt::{Excerpter, is_deep};
@@ -51,6 +52,12 @@ pub(super) fn passages(
         text.shorten(&mut excerpter);
         let key = &hit.record.key;
         let shown = std::mem::take(&mut text.text);
+        let asked = query
+            .wanted_line(key)
+            .filter(|_| text.has_lines)
+            .and_then(|line| line.checked_sub(text.lines_before));
+        let is_free = !text.is_part && asked.is_none();
+        let nearest = NearestPassage::of(source, hit).filter(|_| is_free);
         documents.push(PassageDocument {
             place: format_place(source, hit),
             score: hit.score,
@@ -63,10 +70,8 @@ pub(super) fn passages(
                 .filter(|_| hit.defines)
                 .and_then(|finder| finder.best(key, &shown))
                 .map(|found| found.line),
-            asked: query
-                .wanted_line(key)
-                .filter(|_| text.has_lines)
-                .and_then(|line| line.checked_sub(text.lines_before)),
+            asked,
+            nearest: nearest.and_then(|passage| passage.start_in(&shown)),
             is_part: text.is_part,
             text: shown,
         });
@@ -182,7 +187,7 @@ impl DocumentText {
 
 impl SearchableSource {
     /// The file's own text, with its markup; none of a page of bytes.
-    fn file_text(&self, key: &str) -> Option<String> {
+    pub(super) fn file_text(&self, key: &str) -> Option<String> {
         if let Some(text) = self.plain_text(key) {
             return Some(text);
         }

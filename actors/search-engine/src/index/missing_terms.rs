@@ -1,5 +1,7 @@
 //! Which of the terms that are looked for a result does not hold.
 
+use std::cell::RefCell;
+
 use search_core::query::ParsedQuery;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TantivyError};
@@ -18,9 +20,38 @@ pub struct LackedTerm {
     pub weight: f32,
 }
 
+/// Tells which terms the results of a search do not hold. The index is asked for it once somebody
+/// wants to know.
+pub struct LackedTerms<'l> {
+    pub(super) sources: &'l [IndexSnapshot],
+    pub(super) query: &'l ParsedQuery,
+    pub(super) outcome: &'l LexicalMatches,
+    pub(super) candidates: &'l [ScoredDocument],
+    /// Why the index could not be read.
+    pub(super) failure: RefCell<Option<IndexError>>,
+}
+
+impl LackedTerms<'_> {
+    /// Those of each result, in the order of the results.
+    #[must_use]
+    pub fn of_results(&self) -> Vec<Vec<LackedTerm>> {
+        let found = missing_terms(self.sources, self.query, self.outcome, self.candidates);
+        found.unwrap_or_else(|failure| {
+            // The search fails by it.
+            self.failure.replace(Some(failure));
+            vec![Vec::new(); self.candidates.len()]
+        })
+    }
+
+    /// Why they are not known.
+    pub(super) fn into_failure(self) -> Option<IndexError> {
+        self.failure.into_inner()
+    }
+}
+
 /// The terms that each candidate does not hold, numbered among those of the query that rank. Terms
 /// that no document holds are not among them: nothing is known of what they mean.
-pub(super) fn missing_terms(
+fn missing_terms(
     sources: &[IndexSnapshot],
     query: &ParsedQuery,
     outcome: &LexicalMatches,

@@ -77,6 +77,7 @@ mod term_cache;
 mod term_id;
 mod term_matches;
 mod title;
+mod verification;
 mod verify;
 mod vocabulary;
 
@@ -87,7 +88,7 @@ pub use error::IndexError;
 pub(crate) use held_literals::LiteralHolders;
 pub use indexed_files::IndexedFiles;
 pub use merge::RunningMerge;
-pub use missing_terms::LackedTerm;
+pub use missing_terms::{LackedTerm, LackedTerms};
 pub use options::{Durability, IndexOptions, OpenOutcome};
 pub use ordered::OrderedDocuments;
 pub use published::{INDEX_FORMAT, PinnedFiles, complete_published, joined_segments};

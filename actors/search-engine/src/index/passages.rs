@@ -45,6 +45,8 @@ pub(super) struct PassageScore {
     pub(super) change: f32,
     /// The best of them, from 0; none where the words stand outside of the text alone.
     pub(super) best: Option<usize>,
+    /// Whether that one holds half of what is looked for, or more, by weight.
+    pub(super) says_most: bool,
 }
 
 impl PassageScores {
@@ -67,6 +69,15 @@ impl PassageScores {
             return Ok(changed);
         }
         let share = OF_PASSAGES * (1.0 - 1.0 / words as f32);
+        let terms = query.terms().iter().zip(&outcome.term_weights);
+        let ranking = terms.filter(|(term, _)| term.count > 0 && !is_everywhere(&term.text));
+        let weights: Vec<f32> = ranking.map(|(_, weight)| *weight).collect();
+        let highest = weights.iter().copied().fold(0.0, f32::max);
+        // What no document holds is at least as rare as what some do.
+        let weights = weights.iter();
+        let all: f32 = weights
+            .map(|&one| if one > 0.0 { one } else { highest })
+            .sum();
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_unstable_by_key(|&at| candidates[at].location());
         let segment = |at: usize| (candidates[at].source, candidates[at].segment);
@@ -81,6 +92,7 @@ impl PassageScores {
             let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();
             let passages = passages(sources, query, (source, segment), outcome, &documents)?;
             for (&at, passages) in group.iter().zip(&passages) {
+                let best = best_index(passages);
                 let length = norms.fieldnorm(candidates[at].document) as f32;
                 let part = share * (1.0 - WHOLE_TERMS / length.max(WHOLE_TERMS));
                 let of_words = candidates[at].score;
@@ -88,7 +100,8 @@ impl PassageScores {
                     at,
                     PassageScore {
                         change: part * (best_together(passages) - of_words),
-                        best: best_index(passages),
+                        best,
+                        says_most: best.is_some_and(|best| 2.0 * passages[best] >= all),
                     },
                 ));
             }

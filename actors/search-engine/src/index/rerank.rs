@@ -3,12 +3,14 @@
 //!
 //! What nearness is, is not known here: whoever has the vectors of the sources is a [`Reranker`].
 
+use std::cell::RefCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
-use super::missing_terms::{LackedTerm, missing_terms};
+use super::missing_terms::LackedTerms;
 use super::pool::ScoredDocument;
 use super::records::RecordReader;
 use super::refinement::Refinement;
@@ -37,8 +39,6 @@ pub struct LexicalResult {
     pub score: f32,
     /// Its terms, about.
     pub length: u32,
-    /// The terms looked for that it does not hold.
-    pub lacks: Vec<LackedTerm>,
 }
 
 /// By what the nearness of a document to a query was measured.
@@ -88,6 +88,8 @@ pub struct RerankedDocument {
     pub vector_weight: f32,
     /// Vectors that nearness was measured by, one of each passage or one of all.
     pub vectors: usize,
+    /// Which of several embedded passages is the nearest to the query.
+    pub nearest: Option<usize>,
     /// By what nearness was measured.
     pub nearness: Nearness,
     /// The concepts that led to it.
@@ -96,12 +98,14 @@ pub struct RerankedDocument {
 
 /// Ranks by more than words. The same call on the same sources always gives the same answer.
 pub trait Reranker: Send + Sync {
-    /// The results in their new order, best first. With `finds_more` documents without any of the
-    /// words may be among them. `None` where nothing is known that could change the order.
+    /// The results in their new order, best first; `lacked` tells what they lack of the terms. With
+    /// `finds_more` documents without any of the words may be among them. `None` where nothing is
+    /// known that could change the order.
     fn rerank(
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
+        lacked: &LackedTerms<'_>,
         finds_more: bool,
     ) -> Option<Vec<RerankedDocument>>;
 }
@@ -127,6 +131,8 @@ pub(super) struct Fusion {
     /// How much of the score the vector had a say in, from 0 to 1.
     pub(super) vector_weight: f32,
     pub(super) nearness: Nearness,
+    /// Which of several embedded passages is the nearest to the query.
+    pub(super) nearest: Option<usize>,
     pub(super) concepts: Vec<String>,
 }
 
@@ -175,21 +181,30 @@ pub(super) fn reranked(
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
     let mut results = Vec::with_capacity(candidates.len());
-    let lacks = missing_terms(sources, query, outcome, &candidates)?;
     let read = records.records(&candidates)?;
-    for ((candidate, record), lacks) in candidates.iter().zip(read).zip(lacks) {
+    for (candidate, record) in candidates.iter().zip(read) {
         results.push(LexicalResult {
             source: candidate.source as usize,
             key: record.key.clone(),
             score: candidate.score,
             length: length(sources, candidate)?,
-            lacks,
         });
     }
     let terms = query.terms().iter().filter(|term| term.count > 0);
     let terms: Vec<(&str, u32)> = terms.map(|term| (term.text.as_str(), term.count)).collect();
     let finds_more = query.condition().is_none();
-    let Some(ranked) = reranker.rerank(&terms, &results, finds_more) else {
+    let lacked = LackedTerms {
+        sources,
+        query,
+        outcome,
+        candidates: &candidates,
+        failure: RefCell::default(),
+    };
+    let ranked = reranker.rerank(&terms, &results, &lacked, finds_more);
+    if let Some(failure) = lacked.into_failure() {
+        return Err(failure);
+    }
+    let Some(ranked) = ranked else {
         candidates.extend(rest);
         return Ok((unchanged(candidates), added));
     };
@@ -223,6 +238,7 @@ pub(super) fn reranked(
                 concept_part: new.concept_part,
                 vector_weight: new.vector_weight,
                 nearness: new.nearness,
+                nearest: new.nearest,
                 concepts: new.concepts,
             }),
             refinement: Refinement::default(),

@@ -21,6 +21,7 @@ use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged
 use super::scope::SearchScope;
 use super::snapshot::IndexSnapshot;
 use super::title;
+use super::verification::verify;
 use super::verify::{MAX_VERIFIED, Verifier};
 
 /// Most results one call gives.
@@ -61,6 +62,9 @@ pub struct SearchHit {
     pub concepts: Vec<String>,
     /// The passage of its text that says most, from 0, where several words were looked for.
     pub passage: Option<usize>,
+    /// The embedded passage nearest to the query, from 0, where words do not decide: they stand
+    /// outside of its text, or in scattered places.
+    pub nearest: Option<usize>,
     /// Whether it may define what the query names.
     pub defines: bool,
 }
@@ -407,8 +411,26 @@ impl RankedSearch<'_> {
                 .passages
                 .get(&placed.candidate)
                 .and_then(|one| one.best),
+            nearest: fusion
+                .and_then(|fusion| fusion.nearest)
+                .filter(|_| !self.says_where(placed)),
             defines: self.defines(&placed.candidate),
         })
+    }
+
+    /// Whether the words of the query say which place of a document is meant.
+    fn says_where(&self, placed: &RankedCandidate) -> bool {
+        let candidate = &placed.candidate;
+        let is_held = || {
+            self.outcome.definers.weight(candidate) > 0.0
+                || self.outcome.holders.count(candidate) > 0
+        };
+        let is_together = || match (self.passages.get(candidate), &placed.fusion) {
+            (Some(passages), _) => passages.says_most,
+            (None, Some(fusion)) => fusion.lexical_score > 0.0,
+            (None, None) => true,
+        };
+        self.query.condition().is_some() || is_held() || is_together()
     }
 
     /// Whether a document may define what the query names: it does by the index, or the index was
@@ -445,34 +467,46 @@ impl RankedSearch<'_> {
         candidates: Vec<ScoredDocument>,
     ) -> Result<VerifiedCandidates, IndexError> {
         let titles_only = self.function == RelevanceFunction::TitleScorer;
+        let candidates = self.likeliest_first(candidates)?;
+        let (snapshots, matchings) = (self.scope.snapshots, &self.outcome.matchings);
+        let matching = |candidate: &ScoredDocument| {
+            &matchings[QueryTerms::place_of(snapshots, candidate.source, candidate.segment)]
+        };
+        let truth = |one: &ScoredDocument| matching(one).whole.state(one.document);
+        let open = candidates.iter().copied();
+        let open: Vec<ScoredDocument> = open
+            .filter(|one| truth(one) == MatchState::Undecided)
+            .collect();
+        let look_at = |verifier: &mut Verifier<'_>, candidate: &ScoredDocument| {
+            let snapshot = &snapshots[candidate.source as usize];
+            let record = snapshot.record(candidate.segment, candidate.document)?;
+            let matching = matching(candidate);
+            let mut known = |leaf: &QueryCondition| Ok(matching.state(leaf, candidate.document));
+            verifier.is_match(candidate, &record, &mut known)
+        };
         let rarities = &self.outcome.term_weights;
-        let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
-        let (mut kept, mut read) = (Vec::new(), 0);
-        for candidate in self.likeliest_first(candidates)? {
-            let place =
-                QueryTerms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
-            let matching = &self.outcome.matchings[place];
-            match matching.whole.state(candidate.document) {
-                MatchState::Yes => kept.push(candidate),
-                MatchState::No => {}
-                MatchState::Undecided if verifier.is_spent() => {}
-                MatchState::Undecided => {
-                    let record = self.record(&candidate)?;
-                    let mut known =
-                        |leaf: &QueryCondition| Ok(matching.state(leaf, candidate.document));
-                    let found = verifier.is_match(&candidate, &record, &mut known)?;
-                    read += u64::from(found != MatchState::Undecided);
-                    if found == MatchState::Yes {
-                        self.outcome.certain[candidate.source as usize] += 1;
-                        kept.push(candidate);
-                    }
-                }
+        let verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
+        let verification = verify(verifier, &open, &look_at)?;
+        let (mut kept, mut found) = (Vec::new(), verification.states.iter().copied());
+        for candidate in &candidates {
+            let state = match truth(candidate) {
+                MatchState::Undecided => found.next().unwrap_or(MatchState::Undecided),
+                known => known,
+            };
+            if state == MatchState::Yes {
+                kept.push(*candidate);
             }
         }
+        let found = open.iter().zip(&verification.states);
+        for (candidate, _) in found.filter(|(_, state)| **state == MatchState::Yes) {
+            self.outcome.certain[candidate.source as usize] += 1;
+        }
+        let states = verification.states.iter();
+        let read = states.filter(|state| **state != MatchState::Undecided);
         Ok(VerifiedCandidates {
+            read: read.count() as u64,
             kept,
-            read,
-            was_late: verifier.was_late(),
+            was_late: verification.was_late,
         })
     }
 

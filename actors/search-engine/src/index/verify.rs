@@ -2,12 +2,12 @@
 //!
 //! Of source code the index knows no places. The words of a phrase narrow the documents down; the
 //! best of them are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`]
-//! of text. The bounds count work, not time, so the same search gives the same answer on any
+//! of text, by [several threads](super::verification). The bounds count work, not time, so the same search gives the same answer on any
 //! machine, and know nothing of the page asked for, so all pages are of one list. A regular
 //! expression may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`]
 //! beside them, which is looked at between the stretches of a text as well.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use search_core::query::{
@@ -32,7 +32,7 @@ const MARKUP_OF_TEXT: usize = 8;
 pub(super) const MAX_PATTERN_TIME: Duration = Duration::from_secs(2);
 
 /// Where the texts of documents come from.
-pub trait TextSource {
+pub trait TextSource: Sync {
     /// The text of a document of the numbered source as it was indexed; `None` when it cannot be
     /// read.
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String>;
@@ -65,13 +65,14 @@ pub(super) struct Verifier<'v> {
     query: &'v ParsedQuery,
     texts: Option<&'v dyn TextSource>,
     finders: Vec<PhraseFinder>,
-    patterns: Rc<[Option<PatternFinder>]>,
+    patterns: Arc<[Option<PatternFinder>]>,
     /// By pattern: what tells of markup whether its text may match.
-    word_finders: Rc<[Option<PatternFinder>]>,
+    word_finders: Arc<[Option<PatternFinder>]>,
     /// By filter: finders for phrases in titles.
     title_finders: Vec<Option<PhraseFinder>>,
     titles_only: bool,
-    documents: usize,
+    rarities: &'v [f32],
+    /// Bytes that were read since somebody has asked.
     bytes: usize,
     /// The text read last.
     buffer: String,
@@ -88,7 +89,7 @@ impl<'v> Verifier<'v> {
         query: &'v ParsedQuery,
         texts: Option<&'v dyn TextSource>,
         titles_only: bool,
-        rarities: &[f32],
+        rarities: &'v [f32],
     ) -> Self {
         let title_finder = |filter: &search_core::query::FieldFilter| {
             (filter.field == Field::Title && filter.is_phrase)
@@ -108,7 +109,7 @@ impl<'v> Verifier<'v> {
             query,
             texts,
             titles_only,
-            documents: 0,
+            rarities,
             bytes: 0,
             buffer: String::new(),
             deadline: (!query.patterns().is_empty()).then(|| Instant::now() + MAX_PATTERN_TIME),
@@ -116,12 +117,25 @@ impl<'v> Verifier<'v> {
         }
     }
 
-    /// Whether no further text may be read.
-    pub(super) fn is_spent(&mut self) -> bool {
-        if self.documents >= MAX_VERIFIED || self.bytes >= MAX_VERIFIED_BYTES {
-            return true;
+    /// Another one for the same search, which ends with this one.
+    pub(super) fn another(&self) -> Self {
+        let finders = 0..self.finders.len();
+        let finders = finders.map(|phrase| self.query.phrase_finder_by(phrase, self.rarities));
+        let title_finder = |(filter, finder): (&search_core::query::FieldFilter, &Option<_>)| {
+            let finder = finder.as_ref();
+            finder.map(|_| PhraseFinder::from_text(&filter.value))
+        };
+        let filters = self.query.filters().iter().zip(&self.title_finders);
+        Self {
+            finders: finders.collect(),
+            // Their own memory to match with.
+            patterns: self.patterns.iter().cloned().collect(),
+            word_finders: self.word_finders.iter().cloned().collect(),
+            title_finders: filters.map(title_finder).collect(),
+            buffer: String::new(),
+            bytes: 0,
+            ..*self
         }
-        self.is_late()
     }
 
     /// Whether reading has ended by the clock: another time more may be read.
@@ -129,7 +143,13 @@ impl<'v> Verifier<'v> {
         self.was_late
     }
 
-    fn is_late(&mut self) -> bool {
+    /// Bytes that were read since this was last asked.
+    pub(super) fn take_bytes(&mut self) -> usize {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Whether no further text may be read, by the clock.
+    pub(super) fn is_late(&mut self) -> bool {
         let is_late = |deadline: Instant| Instant::now() > deadline;
         self.was_late = self.was_late || self.deadline.is_some_and(is_late);
         self.was_late
@@ -146,7 +166,6 @@ impl<'v> Verifier<'v> {
         let Some(condition) = self.query.condition() else {
             return Ok(MatchState::Yes);
         };
-        self.documents += 1;
         let mut text: Option<Option<String>> = None;
         let truth = condition.evaluate(&mut |leaf| {
             Ok::<_, IndexError>(match (known(leaf)?, leaf) {
@@ -196,7 +215,7 @@ impl<'v> Verifier<'v> {
         record: &DocumentRecord,
         text: &mut Option<Option<String>>,
     ) -> MatchState {
-        let patterns = Rc::clone(&self.patterns);
+        let patterns = Arc::clone(&self.patterns);
         let Some(finder) = &patterns[pattern] else {
             return MatchState::No;
         };
@@ -206,7 +225,7 @@ impl<'v> Verifier<'v> {
         if self.titles_only {
             return MatchState::No;
         }
-        let word_finders = Rc::clone(&self.word_finders);
+        let word_finders = Arc::clone(&self.word_finders);
         let Some(word) = word_finders[pattern].as_ref().filter(|_| text.is_none()) else {
             let text = self.read(candidate, record, text);
             return text.map_or(MatchState::No, |text| self.matched(finder, text));

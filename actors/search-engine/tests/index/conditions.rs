@@ -1,10 +1,10 @@
 //! Conditions, phrases, corrections, explanations and the second look, over an index.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use search_engine::index::{
-    DocumentRecord, LexicalResult, MAX_VERIFIED, PageRequest, RerankedDocument, Reranker,
-    SearchScope, TextSource, closest_identifier, closest_word, search_in,
+    DocumentRecord, LackedTerms, LexicalResult, MAX_VERIFIED, PageRequest, RerankedDocument,
+    Reranker, SearchScope, TextSource, closest_identifier, closest_word, search_in,
 };
 
 use super::*;
@@ -13,12 +13,12 @@ use super::*;
 #[derive(Default)]
 pub(super) struct Library {
     pub(super) texts: BTreeMap<String, String>,
-    pub(super) reads: Cell<usize>,
+    pub(super) reads: AtomicUsize,
 }
 
 impl TextSource for Library {
     fn text(&self, _: usize, record: &DocumentRecord) -> Option<String> {
-        self.reads.set(self.reads.get() + 1);
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.texts.get(&record.key).cloned()
     }
 }
@@ -165,21 +165,28 @@ fn a_phrase_with_a_whole_identifier_reads_a_bounded_number_of_texts() {
     let sources = [commit(&mut index)];
     // Whoever wants more of them reads no more: pages are of one list.
     for limit in [10, 1_000] {
-        library.reads.set(0);
+        library.reads.store(0, Ordering::Relaxed);
         let scope = scope(&sources, Some(&library));
         let hits = ask(&scope, "\"redfox dog\"", page(limit));
-        assert_eq!(library.reads.get(), MAX_VERIFIED);
+        assert_eq!(library.reads.load(Ordering::Relaxed), MAX_VERIFIED);
         assert_eq!((hits.unread, hits.total), (50, MAX_VERIFIED as u64 / 2));
         assert_eq!(hits.hits.len(), limit);
     }
     // A field narrows what has to be read.
-    library.reads.set(0);
+    library.reads.store(0, Ordering::Relaxed);
     let hits = ask(
         &scope(&sources, Some(&library)),
         "\"redfox dog\" path:0000",
         page(10),
     );
-    assert_eq!((library.reads.get(), hits.unread, hits.total), (10, 0, 5));
+    assert_eq!(
+        (
+            library.reads.load(Ordering::Relaxed),
+            hits.unread,
+            hits.total
+        ),
+        (10, 0, 5)
+    );
 }
 
 /// A phrase that nothing holds, among other words, is no reason to show nothing.
@@ -343,6 +350,7 @@ impl Reranker for ByKey {
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
+        _: &LackedTerms<'_>,
         finds_more: bool,
     ) -> Option<Vec<RerankedDocument>> {
         assert!(terms.iter().all(|&(_, count)| count > 0));
@@ -363,6 +371,7 @@ impl Reranker for ByKey {
                 concept_part: 1.0 - f32::from(place) / count,
                 vector_weight: 0.5,
                 vectors: 1,
+                nearest: None,
                 concepts: vec!["order".to_owned()],
             });
         Some(ranked.collect())

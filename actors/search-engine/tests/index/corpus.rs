@@ -3,7 +3,8 @@
 
 use super::*;
 use search_engine::index::{
-    LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope, search_in,
+    LackedTerms, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope,
+    search_in,
 };
 
 /// Everything that a search says of each document, with the bits of its score.
@@ -151,6 +152,7 @@ impl Reranker for Neighbours {
         &self,
         _: &[(&str, u32)],
         results: &[LexicalResult],
+        _: &LackedTerms<'_>,
         _: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let known: Vec<&String> = results.iter().map(|result| &result.key).collect();
@@ -165,6 +167,7 @@ impl Reranker for Neighbours {
             concept_part: 0.0,
             vector_weight: 0.5,
             vectors: 1,
+            nearest: None,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

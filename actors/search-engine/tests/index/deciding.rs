@@ -2,7 +2,8 @@
 
 use super::*;
 use search_engine::index::{
-    Hits, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope, search_in,
+    Hits, LackedTerms, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker,
+    SearchScope, search_in,
 };
 
 /// Puts last what the words put first.
@@ -13,6 +14,7 @@ impl Reranker for Upside {
         &self,
         _: &[(&str, u32)],
         results: &[LexicalResult],
+        _: &LackedTerms<'_>,
         _: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let count = results.len() as f32;
@@ -26,6 +28,7 @@ impl Reranker for Upside {
             concept_part: 1.0 - f32::from(place) / count,
             vector_weight: 0.5,
             vectors: 1,
+            nearest: None,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

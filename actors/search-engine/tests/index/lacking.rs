@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use super::*;
 use search_engine::index::{
-    LackedTerm, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker, SearchScope,
-    search_in,
+    LackedTerm, LackedTerms, LexicalResult, Nearness, PageRequest, RerankedDocument, Reranker,
+    SearchScope, search_in,
 };
 
 /// Notes what each result lacks, and gives those that lack a word a little for it.
@@ -17,12 +17,15 @@ impl Reranker for Otherwise {
         &self,
         _: &[(&str, u32)],
         results: &[LexicalResult],
+        lacked: &LackedTerms<'_>,
         _: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let mut noted = self.0.lock().expect("no other search has failed");
-        let ranked = results.iter().map(|result| {
-            noted.insert(result.key.clone(), result.lacks.clone());
-            let otherwise_part = if result.lacks.is_empty() { 0.0 } else { 0.25 };
+        let lacked = lacked.of_results();
+        assert_eq!(lacked.len(), results.len());
+        let ranked = results.iter().zip(lacked).map(|(result, lacks)| {
+            let otherwise_part = if lacks.is_empty() { 0.0 } else { 0.25 };
+            noted.insert(result.key.clone(), lacks);
             RerankedDocument {
                 source: result.source,
                 key: result.key.clone(),
@@ -32,6 +35,7 @@ impl Reranker for Otherwise {
                 concept_part: 0.0,
                 vector_weight: 0.5,
                 vectors: 1,
+                nearest: None,
                 nearness: Nearness::Learnt,
                 concepts: Vec::new(),
             }

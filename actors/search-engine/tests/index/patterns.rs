@@ -1,6 +1,6 @@
 //! Regular expressions and exact text over an index: what a slow search finds, within bounds.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use search_engine::index::{
     DocumentRecord, MAX_VERIFIED, PageRequest, SearchScope, TextSource, search_in,
@@ -13,16 +13,16 @@ use super::*;
 #[derive(Default)]
 struct KnownTexts {
     texts: BTreeMap<String, String>,
-    reads: Cell<usize>,
+    reads: AtomicUsize,
     /// Whether texts are as costly to come by as those of web pages: they are looked at first.
     are_pages: bool,
     /// Texts that were looked at and not read.
-    looked_at: Cell<usize>,
+    looked_at: AtomicUsize,
 }
 
 impl TextSource for KnownTexts {
     fn text(&self, _: usize, record: &DocumentRecord) -> Option<String> {
-        self.reads.set(self.reads.get() + 1);
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.texts.get(&record.key).cloned()
     }
 
@@ -40,7 +40,7 @@ impl TextSource for KnownTexts {
             true => None,
         });
         if known.is_some() {
-            self.looked_at.set(self.looked_at.get() + 1);
+            self.looked_at.fetch_add(1, Ordering::Relaxed);
         }
         known.unwrap_or_else(|| {
             self.text(source, record)
@@ -72,7 +72,7 @@ impl KnownTexts {
             limit,
             ..PageRequest::default()
         };
-        self.reads.set(0);
+        self.reads.store(0, Ordering::Relaxed);
         search_in(&scope, &query, RelevanceFunction::BM25F, page).expect("the search succeeds")
     }
 }
@@ -128,9 +128,9 @@ fn i16_expressions_and_exact_text_find_what_they_say() {
         assert_eq!(found, expected, "{query}");
         assert_eq!(hits.total, expected.len() as u64, "{query}");
         assert!(
-            known.reads.get() <= reads,
+            known.reads.load(Ordering::Relaxed) <= reads,
             "{query}: {} texts read",
-            known.reads.get()
+            known.reads.load(Ordering::Relaxed)
         );
     }
 }
@@ -147,7 +147,7 @@ fn i16_an_expression_that_words_cannot_narrow_reads_a_bounded_number_of_texts() 
     let sources = [commit(&mut index)];
     let hits = known.ask(&sources, "re:/=>/", 10);
     assert_eq!(hits.hits.len(), 10);
-    assert_eq!(known.reads.get(), MAX_VERIFIED);
+    assert_eq!(known.reads.load(Ordering::Relaxed), MAX_VERIFIED);
     assert_eq!(hits.unread, 50);
     let none = known.ask(&sources, "re:/%%/", 10);
     assert_eq!((none.total, none.unread), (0, 50));
@@ -180,7 +180,7 @@ fn i16_only_texts_with_a_word_like_the_expression_are_read() {
     ] {
         let hits = known.ask(&sources, query, 10);
         assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
-        assert_eq!(known.reads.get(), reads, "{query}");
+        assert_eq!(known.reads.load(Ordering::Relaxed), reads, "{query}");
     }
 }
 
@@ -211,18 +211,18 @@ fn i16_pages_are_taken_apart_where_their_words_do_not_decide() {
             400,
         ),
     ] {
-        known.looked_at.set(0);
+        known.looked_at.store(0, Ordering::Relaxed);
         let hits = known.ask(&sources, query, 10);
         assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
         assert!(
-            known.reads.get() <= reads,
+            known.reads.load(Ordering::Relaxed) <= reads,
             "{query}: {} read",
-            known.reads.get()
+            known.reads.load(Ordering::Relaxed)
         );
         assert!(
-            known.looked_at.get() <= looked_at,
+            known.looked_at.load(Ordering::Relaxed) <= looked_at,
             "{query}: {} looked at",
-            known.looked_at.get()
+            known.looked_at.load(Ordering::Relaxed)
         );
     }
 }

@@ -43,7 +43,7 @@ fn i16_phrases_of_common_words_are_counted_whole_without_a_text() {
             assert_eq!(hits.hits.len(), total.min(10), "{query}");
         }
     }
-    assert_eq!(library.reads.get(), 0);
+    assert_eq!(library.reads.load(Ordering::Relaxed), 0);
 }
 
 /// Words of source code have no places, but passages: where a phrase may stand by these alone the
@@ -76,13 +76,13 @@ fn i16_source_code_is_read_where_the_words_of_a_phrase_lie_together() {
         ("\"fox red\"", 30, 61),
         ("\"fox of red\"", 0, 0),
     ] {
-        library.reads.set(0);
+        library.reads.store(0, Ordering::Relaxed);
         let hits = ask(&scope(&sources, Some(&library)), query, page(10));
         assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
         assert!(
-            library.reads.get() <= reads,
+            library.reads.load(Ordering::Relaxed) <= reads,
             "{query}: {}",
-            library.reads.get()
+            library.reads.load(Ordering::Relaxed)
         );
     }
 }

@@ -22,8 +22,9 @@ use search_core::passages::embedded_texts;
 use search_core::query::{SearchRequest, parse_lenient};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
-    Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LexicalResult, Nearness,
-    PageRequest, RerankedDocument, Reranker, SearchScope, SourceIndex, search_across, search_in,
+    Durability, FileState, IndexOptions, IndexSnapshot, LackedTerm, LackedTerms, LexicalResult,
+    Nearness, PageRequest, RerankedDocument, Reranker, SearchScope, SourceIndex, search_across,
+    search_in,
 };
 use search_graph_engine::embedding::{
     DocumentEmbedding, Embedding, EmbeddingIndex, EmbeddingModel,
@@ -301,7 +302,12 @@ struct ByVectors<'s> {
 
 impl ByVectors<'_> {
     /// What each result has for terms that it lacks.
-    fn paraphrase_scores(&self, terms: &[(&str, u32)], results: &[LexicalResult]) -> Vec<f32> {
+    fn paraphrase_scores(
+        &self,
+        terms: &[(&str, u32)],
+        results: &[LexicalResult],
+        lacked: &LackedTerms<'_>,
+    ) -> Vec<f32> {
         let Some(space) = self.space.filter(|_| self.model.is_none()) else {
             return vec![0.0; results.len()];
         };
@@ -310,11 +316,12 @@ impl ByVectors<'_> {
             let cosine = space.cosine(vectors[lacked.term].as_ref()?, key)?;
             Some(lacked.weight * paraphrase_score(cosine))
         };
-        let of_result = |result: &LexicalResult| {
-            let lacks = result.lacks.iter();
+        let of_result = |(result, lacks): (&LexicalResult, Vec<LackedTerm>)| {
+            let lacks = lacks.iter();
             lacks.filter_map(|one| of_term(one, &result.key)).sum()
         };
-        results.iter().map(of_result).collect()
+        let lacked = lacked.of_results();
+        results.iter().zip(lacked).map(of_result).collect()
     }
 }
 
@@ -323,6 +330,7 @@ impl Reranker for ByVectors<'_> {
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
+        lacked: &LackedTerms<'_>,
         _: bool,
     ) -> Option<Vec<RerankedDocument>> {
         let learnt = self
@@ -337,7 +345,7 @@ impl Reranker for ByVectors<'_> {
         }
         let lexical = results
             .iter()
-            .zip(self.paraphrase_scores(terms, results))
+            .zip(self.paraphrase_scores(terms, results, lacked))
             .map(|(one, otherwise)| (one.key.as_str(), one.score, otherwise));
         let mut known: Vec<(&str, f32, f32)> = lexical.collect();
         let mut found: HashSet<&str> = known.iter().map(|(key, ..)| *key).collect();
@@ -375,6 +383,7 @@ impl Reranker for ByVectors<'_> {
                 .model
                 .and_then(|(m, _)| m.index.get(candidates[one.candidate].key))
                 .map_or(1, DocumentEmbedding::passages),
+            nearest: None,
             nearness: Nearness::Blended,
             concepts: Vec::new(),
         });

@@ -53,12 +53,22 @@ impl DocumentEmbedding {
         self.nearness_of_first(self.passages.len(), query)
     }
 
-    /// The same of the first passages.
+    /// The nearest of its passages, the first of equal ones, and its cosine.
+    #[must_use]
+    pub fn nearest(&self, query: &Embedding) -> Option<(usize, f32)> {
+        self.nearest_of(self.passages.len(), query)
+    }
+
+    /// The nearness of the first passages.
     pub(super) fn nearness_of_first(&self, first: usize, query: &Embedding) -> Option<f32> {
-        let passages = self.passages.iter().take(first);
-        let directed = passages.filter(|passage| !passage.is_nothing());
-        let cosines = directed.filter_map(|passage| passage.cosine(query));
-        cosines.max_by(f32::total_cmp)
+        self.nearest_of(first, query).map(|(_, cosine)| cosine)
+    }
+
+    fn nearest_of(&self, first: usize, query: &Embedding) -> Option<(usize, f32)> {
+        let passages = self.passages.iter().take(first).enumerate();
+        let directed = passages.filter(|(_, passage)| !passage.is_nothing());
+        let cosines = directed.filter_map(|(at, passage)| Some((at, passage.cosine(query)?)));
+        cosines.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
     }
 }
 
@@ -87,5 +97,8 @@ mod tests {
         ] {
             assert_eq!(nearness(passages), expected, "{passages:?}");
         }
+        let several = [&nothing, &far, &near, &near].map(Clone::clone);
+        let nearest = DocumentEmbedding::new(several, true).nearest(&query);
+        assert_eq!(nearest.map(|(passage, _)| passage), Some(2));
     }
 }

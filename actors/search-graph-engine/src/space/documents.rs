@@ -10,7 +10,7 @@ use super::saved_documents::KeptDocuments;
 use super::sketch::{self, EXACT_UP_TO};
 use super::spread::{CosineDistribution, SpreadTally};
 use crate::columns::{RowSet, key_hash};
-use crate::math::{Bytes, Multiplier, WIDTH, Work, quantised_dot, vectorised};
+use crate::math::{Bytes, Multiplier, WIDTH, Work, vectorised};
 
 /// Documents of a block: changing one copies its block.
 const BLOCK: usize = 1_024;
@@ -156,20 +156,19 @@ impl DocumentTable {
         (self.blocks, self.places) = (packed.blocks, packed.places);
     }
 
-    pub(super) fn cosine(&self, vector: &Bytes, factor: f32, key: &str) -> Option<f32> {
+    /// The vector of a document, and its factor.
+    pub(super) fn vector(&self, key: &str) -> Option<(Bytes, f32)> {
         let hash = key_hash(key);
         if let Some(place) = self.places.get(&hash) {
             let block = &self.blocks[*place as usize / BLOCK];
             let at = *place as usize % BLOCK;
-            let product = quantised_dot(&block.vectors[at], vector) as f32;
-            return Some(product * (block.factors[at] * factor));
+            return Some((block.vectors[at], block.factors[at]));
         }
         let place = self
             .kept
             .place(hash)
             .filter(|at| !self.gone.contains(*at))?;
-        let (row, own) = self.kept.vector(place);
-        Some(quantised_dot(&row, vector) as f32 * (own * factor))
+        Some(self.kept.vector(place))
     }
 
     /// The nearest documents, and how near the documents are altogether.

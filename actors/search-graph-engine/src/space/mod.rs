@@ -212,10 +212,18 @@ impl ConceptSpace {
         self.documents.survey(&vector.bytes, vector.factor, limit)
     }
 
+    /// The direction of a document; `None` when it has none.
+    #[must_use]
+    pub fn vector_of(&self, key: &str) -> Option<ConceptVector> {
+        let (bytes, factor) = self.documents.vector(key)?;
+        Some(ConceptVector { bytes, factor })
+    }
+
     /// Cosine of the angle between a direction and a document's; `None` when the document has none.
+    /// Looks the document up by its key: for several directions [have it once](Self::vector_of).
     #[must_use]
     pub fn cosine(&self, vector: &ConceptVector, key: &str) -> Option<f32> {
-        self.documents.cosine(&vector.bytes, vector.factor, key)
+        self.vector_of(key).map(|own| own.cosine(vector))
     }
 
     /// Words that stand for nearly the same as `term`, nearest first, with the cosine; `term`

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::math::{Bytes, VectorRow, dot, norm, quantise};
+use crate::math::{Bytes, VectorRow, dot, norm, quantise, quantised_dot};
 
 /// A direction in the concept space, of length 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,12 @@ impl ConceptVector {
             bytes,
             factor: dot(&exact, &exact).sqrt().recip(),
         })
+    }
+
+    /// Cosine of the angle between two directions.
+    #[must_use]
+    pub fn cosine(&self, other: &Self) -> f32 {
+        quantised_dot(&self.bytes, &other.bytes) as f32 * (self.factor * other.factor)
     }
 }
 

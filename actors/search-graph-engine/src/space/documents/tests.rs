@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::columns::TextsBuilder;
-use crate::math::{Random, VectorRow, quantise};
+use crate::math::{Random, VectorRow, quantise, quantised_dot};
 
 const COUNT: usize = 40_000;
 const TOPICS: usize = 200;
