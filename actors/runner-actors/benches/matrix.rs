@@ -69,7 +69,7 @@ async fn measure(jobs: usize, slots: usize) -> Waits {
     let count = AtomicU64::new(0);
     let site = Site::playing(move |_| {
         let n = count.fetch_add(1, Ordering::Relaxed);
-        Play::exit(0).retry_after(Duration::from_millis(40 + n * 37 % 80))
+        Play::exit(0).after(Duration::from_millis(40 + n * 37 % 80))
     });
     let runner = site.start_with(|settings| settings.max_jobs = slots).await;
     let numbers: Vec<String> = (0..jobs).map(|n| n.to_string()).collect();

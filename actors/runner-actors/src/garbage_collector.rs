@@ -30,6 +30,8 @@ use crate::vm_owner::VmOwner;
 
 /// Time between two collections.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
+/// Shortest time between two looks after files.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Collections from one look at the retention of all artifacts to the next: an hour.
 const EXPIRY_ROUNDS: u64 = 60;
 /// Commits whose statuses are compared with the forge's in one collection.
@@ -91,15 +93,21 @@ impl Actor for RunGarbageCollector {
             }
         });
         ctx.spawn(collections.into_actor(self));
+        let (collector, mut state) = (self.clone(), RunCleanupState::default());
+        let objects = self.settings.objects.as_ref();
+        let every = files_interval(objects.map(|objects| objects.sweep_every), interval);
+        let when = (FirstRound::AfterInterval, every);
+        start_rounds(ctx, when, async move || {
+            state = collector.maintain_files(std::mem::take(&mut state)).await;
+        });
         let when = (FirstRound::AfterInterval, interval);
         let collector = self.clone();
-        let (mut state, mut open) = (RunCleanupState::default(), OpenRuns::default());
+        let mut open = OpenRuns::default();
         let mut round: u64 = 0;
         start_rounds(ctx, when, async move || {
             let last = std::mem::take(&mut open);
             open = collector.verify_statuses(last, round == 0).await;
             collector.forget_oldest().await;
-            state = collector.maintain_files(std::mem::take(&mut state)).await;
             if round.is_multiple_of(EXPIRY_ROUNDS) {
                 collector.remove_expired().await;
             }
@@ -247,6 +255,11 @@ impl RunGarbageCollector {
     }
 }
 
+/// Time between two looks after files: `interval`, or less where objects are swept more often.
+fn files_interval(sweep_every: Option<Duration>, interval: Duration) -> Duration {
+    sweep_every.map_or(interval, |every| interval.min(every.max(MIN_INTERVAL)))
+}
+
 /// The commits of runs, the newest first, each once, and not more than `most`.
 fn commits_to_verify(runs: &[RunOutline], most: usize) -> Vec<(&str, &str)> {
     let mut seen = HashSet::new();
@@ -262,6 +275,20 @@ fn commits_to_verify(runs: &[RunOutline], most: usize) -> Vec<(&str, &str)> {
 mod tests {
     use super::*;
     use runner_core::state::RunState;
+
+    #[test]
+    fn i18_files_are_looked_after_as_often_as_objects_are_swept() {
+        let seconds = Duration::from_secs;
+        for (sweep, interval, expected) in [
+            (None, 60, 60),
+            (Some(3_600), 60, 60),
+            (Some(5), 60, 5),
+            (Some(0), 60, 1),
+        ] {
+            let every = files_interval(sweep.map(seconds), seconds(interval));
+            assert_eq!(every, seconds(expected), "{sweep:?}");
+        }
+    }
 
     #[test]
     fn i18_each_commit_that_matters_is_compared_once_the_newest_first() {

@@ -232,7 +232,7 @@ fn index(collection: &Collection, folder: &Path) -> IndexSnapshot {
     let kind = kind_of(collection);
     for entry in &collection.documents {
         index
-            .insert(&document(entry, kind), FileState::default())
+            .put(&document(entry, kind), FileState::default())
             .unwrap();
     }
     index.commit(Durability::Fast).unwrap()

@@ -32,7 +32,7 @@ impl Site {
 
     fn configure(&self, url: &str, server: &S3Server) {
         let text = format!(
-            "data_dir = \"data\"\n[objects]\nurl = \"{url}\"\nendpoint = \"{}\"\n",
+            "data_dir = \"data\"\n[objects]\nurl = \"{url}\"\nsweep = \"1s\"\nendpoint = \"{}\"\n",
             server.endpoint()
         );
         std::fs::write(self.folder.path().join("runner.toml"), text).unwrap();
