@@ -217,7 +217,7 @@ fn space(words: &[String], next: &mut impl FnMut(usize) -> usize) {
     });
     let mut changed = space;
     times("put one document and publish", 300, |round| {
-        changed.put(&format!("new{round}"), &words[round..round + 200]);
+        changed.insert(&format!("new{round}"), &words[round..round + 200]);
         std::hint::black_box(changed.clone());
     });
 }
