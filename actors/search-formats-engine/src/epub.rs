@@ -111,7 +111,7 @@ fn page(xhtml: &[u8], into: &mut TextCollector) -> Result<(), DocumentRefusal> {
         match part {
             MarkupEvent::Open("script" | "style" | "head" | "svg", _) => hidden += 1,
             MarkupEvent::Close("script" | "style" | "head" | "svg") => {
-                hidden = hidden.saturating_sub(1)
+                hidden = hidden.saturating_sub(1);
             }
             MarkupEvent::Text(text) if hidden == 0 => flow.push_folded(text),
             MarkupEvent::Open("br", _) => flow.push(" "),

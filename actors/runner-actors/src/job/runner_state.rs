@@ -40,7 +40,7 @@ pub(super) struct JobCheckouts {
 
 /// Which steps are done, and what the job can go back to.
 #[derive(Default)]
-pub(super) struct JobProgress {
+pub(super) struct JobHistory {
     /// How many steps it has, those of actions aside.
     pub(super) planned_steps: usize,
     /// The steps so far.
@@ -95,7 +95,7 @@ impl JobCheckouts {
     }
 }
 
-impl JobProgress {
+impl JobHistory {
     /// That of a step beside others.
     pub(super) fn fork(&self) -> Self {
         Self {

@@ -27,7 +27,7 @@ use super::log_writer::LogWriter;
 use super::machine::JobMachine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
-use super::runner_state::{CurrentStep, JobCheckouts, JobProgress};
+use super::runner_state::{CurrentStep, JobCheckouts, JobHistory};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
 use super::variables::JobVariables;
@@ -51,7 +51,7 @@ pub(crate) struct StepRunner<'a> {
     /// The step that runs.
     pub(super) current: CurrentStep,
     pub(super) checkouts: JobCheckouts,
-    pub(super) progress: JobProgress,
+    pub(super) progress: JobHistory,
     /// What the job counts, steps beside each other together.
     pub(super) counters: Rc<JobCounters>,
     pub(super) caches: Vec<CacheToSave>,
@@ -159,7 +159,7 @@ impl<'a> StepRunner<'a> {
             variables: JobVariables::default(),
             current: CurrentStep::default(),
             checkouts: JobCheckouts::new(forge_token),
-            progress: JobProgress::default(),
+            progress: JobHistory::default(),
             counters: Rc::default(),
             caches: Vec::new(),
             node_actions: NodeActions::default(),

@@ -265,7 +265,7 @@ impl<C> SnapshotFollower<C> {
             };
         }
         // What was fetched of a snapshot that was not shown takes room that this one may need.
-        self.retain_only(&manifests, cache)?;
+        self.prune(&manifests, cache)?;
         self.fetch(&manifests, cache)?;
         self.show(manifests, cache, true)?;
         self.save(cache)
@@ -437,15 +437,11 @@ impl<C> SnapshotFollower<C> {
         let bytes = serde_json::to_vec(&self.in_force).expect("text and numbers are JSON");
         store::replace_file(&path, None, |file| file.write_all(&bytes))
             .map_err(SnapshotError::file(&path))?;
-        self.retain_only(&[], cache)
+        self.prune(&[], cache)
     }
 
     /// Removes all but what is shown and what is `next`.
-    fn retain_only(
-        &self,
-        next: &[PartManifest],
-        cache: &SnapshotCache,
-    ) -> Result<(), SnapshotError> {
+    fn prune(&self, next: &[PartManifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
         let all = self.in_force.iter().chain(next);
         let files = all.flat_map(|manifest| &manifest.files);
         let wanted: BTreeSet<&str> = files.map(|file| file.digest.as_str()).collect();
@@ -454,9 +450,8 @@ impl<C> SnapshotFollower<C> {
         // Searches under way hold the files of former views open.
         let (view, learnt) = (format!("view-{}", self.shown), "concepts-");
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let is_old = name.starts_with("view-") && *name != view;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_old = name.starts_with("view-") && name != view;
             if is_old || (name.starts_with(learnt) && !self.concepts.is_running()) {
                 // Tried again with the next snapshot.
                 let _ = fs::remove_dir_all(entry.path());

@@ -34,7 +34,7 @@ pub(super) fn query_terms(query: &ParsedQuery) -> Vec<(&str, u32)> {
 }
 
 /// What a document of a source with this direction has for terms that it lacks.
-fn said_otherwise(
+fn paraphrase_points(
     own: &ConceptVector,
     lacks: &[LackedTerm],
     term_vectors: &[Vec<Option<ConceptVector>>],
@@ -157,7 +157,7 @@ impl Reranker for ConceptRanker<'_> {
                 let vector = vectors[one.source].as_ref();
                 one.learnt = vector.map(|vector| own.cosine(vector));
                 let lacks = other_words.get(number).map_or(&[][..], Vec::as_slice);
-                one.otherwise = said_otherwise(own, lacks, &term_vectors, one.source);
+                one.otherwise = paraphrase_points(own, lacks, &term_vectors, one.source);
             }
             if let Some(near) = view.as_ref().and_then(|view| view.nearness(one)) {
                 (one.model, one.passages) = (Some(near.cosine), near.passages);

@@ -28,7 +28,7 @@ pub(super) struct NearestPassage {
 
 impl NearestPassage {
     /// That of a result, where one was found by it and its text can be read.
-    pub(super) fn of(source: &SearchableSource, hit: &SearchHit) -> Option<Self> {
+    pub(super) fn find(source: &SearchableSource, hit: &SearchHit) -> Option<Self> {
         let record = &hit.record;
         let number = hit.nearest.filter(|_| record.file.size <= MAX_FILE)?;
         let kept = source.stored_text(record);

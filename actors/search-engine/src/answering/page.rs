@@ -47,16 +47,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         is_mended,
         first_words,
     } = query::parse_lenient(&dashed.request)?;
-    let ExpandedQuery {
-        query,
-        concepts,
-        added,
-    } = expanded(role, &request, typed.clone());
+    let expanded = expanded(role, &request, typed.clone());
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
     let texts = SourceTexts::new(&open);
     let ranker = concept_ranker(role, &open, &params.request.text);
     if let Some(ranker) = &ranker {
-        ranker.send_scout(&query);
+        ranker.send_scout(&expanded.query);
     }
     let searching = RunningSearch {
         scope: SearchScope {
@@ -76,10 +72,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         mut hits,
         corrections,
         notes: inside,
-    } = searching.hits(query).map_err(unreadable)?;
+    } = searching.hits(expanded.query).map_err(unreadable)?;
     let not_reranked = searching.rerank(&open, &mut hits.hits)?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
-    let namer = ConceptNamer::new(role, &open, &query, concepts, hits.hits.len());
+    let namer = ConceptNamer::new(role, &open, &query, expanded.concepts, hits.hits.len());
     let page = Page {
         params,
         query: &query,
@@ -94,7 +90,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: &names,
     };
     let taken = taken(fault.as_ref(), is_mended, first_words);
-    let found = collect_notes(&hits, &query, &corrections, &added, &said);
+    let found = collect_notes(&hits, &query, &corrections, &expanded.added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::fallback_note);
     let noted = taken.into_iter().chain(dashed.notes).chain(inside);
     let noted = noted
@@ -361,7 +357,7 @@ impl Page<'_> {
         let source = self.open[hit.source];
         let key = &hit.record.key;
         let passage =
-            NearestPassage::of(source, hit).filter(|_| self.query.wanted_line(key).is_none())?;
+            NearestPassage::find(source, hit).filter(|_| self.query.wanted_line(key).is_none())?;
         Some(passage.excerpt(source, key, excerpter))
     }
 

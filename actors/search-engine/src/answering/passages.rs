@@ -57,7 +57,7 @@ pub(super) fn passages(
             .filter(|_| text.has_lines)
             .and_then(|line| line.checked_sub(text.lines_before));
         let is_free = !text.is_part && asked.is_none();
-        let nearest = NearestPassage::of(source, hit).filter(|_| is_free);
+        let nearest = NearestPassage::find(source, hit).filter(|_| is_free);
         documents.push(PassageDocument {
             place: format_place(source, hit),
             score: hit.score,

@@ -1,16 +1,17 @@
 //! Ranked search over the indexes of several sources with the statistics of all of them.
 
+mod reading;
+
 use std::rc::Rc;
 
 use search_core::answer::{Explanation, SortOrder};
 use search_core::facets::Facets;
-use search_core::file_roles::FileRole;
-use search_core::query::{MatchState, ParsedQuery, QueryCondition};
+use search_core::query::{ParsedQuery, QueryCondition};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
-use super::lexical::{self, LexicalMatches, NO_WORD, QueryTerms, Scoring};
+use super::lexical::{self, LexicalMatches, QueryTerms, Scoring};
 use super::narrowing;
 use super::passages::PassageScores;
 use super::pool::{Pool, ScoredDocument};
@@ -21,8 +22,7 @@ use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged
 use super::scope::SearchScope;
 use super::snapshot::IndexSnapshot;
 use super::title;
-use super::verification::verify;
-use super::verify::{MAX_VERIFIED, Verifier};
+use super::verify::MAX_VERIFIED;
 
 /// Most results one call gives.
 pub const MAX_LIMIT: usize = 1000;
@@ -204,17 +204,6 @@ pub fn search_in(
     }
 }
 
-/// How seldom a file of this role is meant where no word says so.
-const fn rarity_rank(role: FileRole) -> u8 {
-    match role {
-        FileRole::Main => 0,
-        FileRole::Documentation => 1,
-        FileRole::Example | FileRole::Settings => 2,
-        FileRole::Test | FileRole::History => 3,
-        FileRole::Generated | FileRole::Vendored | FileRole::Lock => 4,
-    }
-}
-
 /// Whether texts may decide.
 fn reads_texts(query: &ParsedQuery) -> bool {
     let condition = query.condition();
@@ -225,14 +214,6 @@ fn reads_texts(query: &ParsedQuery) -> bool {
             _ => false,
         })
     })
-}
-
-/// What is left of candidates whose texts decide.
-struct VerifiedCandidates {
-    kept: Vec<ScoredDocument>,
-    /// Texts that were looked through.
-    read: u64,
-    was_late: bool,
 }
 
 /// A search whose candidates are ranked.
@@ -438,76 +419,6 @@ impl RankedSearch<'_> {
     fn defines(&self, candidate: &ScoredDocument) -> bool {
         let is_known = self.refines && self.query.required_kinds().is_empty();
         !is_known || self.outcome.definers.weight(candidate) > 0.0
-    }
-
-    /// Candidates of which no word says anything, as of an expression alone, in the order of what
-    /// they are for: so the bounds leave off what is seldom meant.
-    fn likeliest_first(
-        &self,
-        mut candidates: Vec<ScoredDocument>,
-    ) -> Result<Vec<ScoredDocument>, IndexError> {
-        let first = &candidates[..candidates.len().min(MAX_VERIFIED)];
-        if !self.refines || self.page.ignores_roles || first.iter().any(|one| one.score > NO_WORD) {
-            return Ok(candidates);
-        }
-        let mut ordered = Vec::with_capacity(first.len());
-        for one in first {
-            ordered.push((rarity_rank(self.record(one)?.role), *one));
-        }
-        ordered.sort_by_key(|(seldom, _)| *seldom);
-        for (place, (_, one)) in candidates.iter_mut().zip(ordered) {
-            *place = one;
-        }
-        Ok(candidates)
-    }
-
-    /// The candidates whose texts do not speak against them. Adds those found to the totals.
-    fn verified(
-        &mut self,
-        candidates: Vec<ScoredDocument>,
-    ) -> Result<VerifiedCandidates, IndexError> {
-        let titles_only = self.function == RelevanceFunction::TitleScorer;
-        let candidates = self.likeliest_first(candidates)?;
-        let (snapshots, matchings) = (self.scope.snapshots, &self.outcome.matchings);
-        let matching = |candidate: &ScoredDocument| {
-            &matchings[QueryTerms::place_of(snapshots, candidate.source, candidate.segment)]
-        };
-        let truth = |one: &ScoredDocument| matching(one).whole.state(one.document);
-        let open = candidates.iter().copied();
-        let open: Vec<ScoredDocument> = open
-            .filter(|one| truth(one) == MatchState::Undecided)
-            .collect();
-        let look_at = |verifier: &mut Verifier<'_>, candidate: &ScoredDocument| {
-            let snapshot = &snapshots[candidate.source as usize];
-            let record = snapshot.record(candidate.segment, candidate.document)?;
-            let matching = matching(candidate);
-            let mut known = |leaf: &QueryCondition| Ok(matching.state(leaf, candidate.document));
-            verifier.is_match(candidate, &record, &mut known)
-        };
-        let rarities = &self.outcome.term_weights;
-        let verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
-        let verification = verify(verifier, &open, &look_at)?;
-        let (mut kept, mut found) = (Vec::new(), verification.states.iter().copied());
-        for candidate in &candidates {
-            let state = match truth(candidate) {
-                MatchState::Undecided => found.next().unwrap_or(MatchState::Undecided),
-                known => known,
-            };
-            if state == MatchState::Yes {
-                kept.push(*candidate);
-            }
-        }
-        let found = open.iter().zip(&verification.states);
-        for (candidate, _) in found.filter(|(_, state)| **state == MatchState::Yes) {
-            self.outcome.certain[candidate.source as usize] += 1;
-        }
-        let states = verification.states.iter();
-        let read = states.filter(|state| **state != MatchState::Undecided);
-        Ok(VerifiedCandidates {
-            read: read.count() as u64,
-            kept,
-            was_late: verification.was_late,
-        })
     }
 
     fn explain(

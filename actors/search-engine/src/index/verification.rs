@@ -63,7 +63,7 @@ impl Progress {
         self.bytes >= MAX_VERIFIED_BYTES
     }
 
-    fn note(&mut self, number: usize, found: Result<MatchState, IndexError>, bytes: usize) {
+    fn record(&mut self, number: usize, found: Result<MatchState, IndexError>, bytes: usize) {
         match found {
             Ok(state) => self.found[number] = Some((state, bytes)),
             Err(failure) => {
@@ -120,7 +120,7 @@ fn verify_by(
             let _ = thread::Builder::new()
                 .name("verification".to_owned())
                 .spawn_scoped(scope, move || {
-                    read(&mut verifier, candidates, look_at, progress)
+                    read(&mut verifier, candidates, look_at, progress);
                 });
         }
         read(&mut verifier, candidates, look_at, &progress);
@@ -155,7 +155,7 @@ fn read(
         };
         let bytes = verifier.take_bytes();
         let mut progress = locked();
-        progress.note(number, found, bytes);
+        progress.record(number, found, bytes);
         progress.was_late |= verifier.was_late();
         next = progress.take_next();
     }

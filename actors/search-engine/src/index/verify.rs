@@ -2,10 +2,11 @@
 //!
 //! Of source code the index knows no places. The words of a phrase narrow the documents down; the
 //! best of them are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`]
-//! of text, by [several threads](super::verification). The bounds count work, not time, so the same search gives the same answer on any
-//! machine, and know nothing of the page asked for, so all pages are of one list. A regular
-//! expression may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`]
-//! beside them, which is looked at between the stretches of a text as well.
+//! of text, by [several threads](super::verification). The bounds count work, not time, so the same
+//! search gives the same answer on any machine, and know nothing of the page asked for, so all
+//! pages are of one list. A regular expression may cost a thousand times what another does: for
+//! these there is [`MAX_PATTERN_TIME`] beside them, which is looked at between the stretches of a
+//! text as well.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

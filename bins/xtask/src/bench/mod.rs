@@ -128,13 +128,7 @@ fn jobs(which: &BenchmarkChoice) -> Result<Vec<Job>> {
             bucket,
             endpoint,
         } => {
-            let bucket = bucket.as_ref().map(|url| match url {
-                Some(url) => format!("--bucket={url}"),
-                None => "--bucket".to_owned(),
-            });
-            let endpoint = endpoint.iter();
-            let endpoint = endpoint.flat_map(|url| ["--endpoint".to_owned(), url.clone()]);
-            let storage: Vec<String> = bucket.into_iter().chain(endpoint).collect();
+            let storage = storage_arguments(bucket.as_ref(), endpoint.as_deref());
             searchers((folder.as_deref(), *parts), *documents, texts)?
                 .into_iter()
                 .map(|job| job.with(storage.clone()))
@@ -165,17 +159,29 @@ fn jobs(which: &BenchmarkChoice) -> Result<Vec<Job>> {
         }
         BenchmarkChoice::Growth { folders, documents } => vec![growth(folders, documents)?],
         BenchmarkChoice::Faces { folders } => faces(folders)?,
-        BenchmarkChoice::Relevance { folder, minilm } => {
-            let option = minilm.then_some("--minilm");
-            let all = collections(folder)?
-                .into_iter()
-                .map(|folder| Ok(relevance(&folder)?.with(option)));
-            all.collect::<Result<_>>()?
-        }
+        BenchmarkChoice::Relevance { folder, minilm } => relevance_of_all(folder, *minilm)?,
         BenchmarkChoice::All { files, collections } => {
             all_jobs(files.as_ref(), collections.as_ref())?
         }
     })
+}
+
+/// Ranking quality on each collection of a folder.
+fn relevance_of_all(folder: &Path, minilm: bool) -> Result<Vec<Job>> {
+    let all = collections(folder)?.into_iter();
+    all.map(|folder| Ok(relevance(&folder)?.with(minilm.then_some("--minilm"))))
+        .collect()
+}
+
+/// What the benchmark of searchers is told of the object storage.
+fn storage_arguments(bucket: Option<&Option<String>>, endpoint: Option<&str>) -> Vec<String> {
+    let bucket = bucket.map(|url| match url {
+        Some(url) => format!("--bucket={url}"),
+        None => "--bucket".to_owned(),
+    });
+    let endpoint = endpoint.into_iter();
+    let endpoint = endpoint.flat_map(|url| ["--endpoint".to_owned(), url.to_owned()]);
+    bucket.into_iter().chain(endpoint).collect()
 }
 
 /// The code benchmark over a folder.
