@@ -5,8 +5,8 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use forge_core::{
-    AgentName, BranchName, CommitSha, DeliveryId, EventName, GitRef, ForgeIdError, Login, ObjectFormats,
-    ProjectId, RefName, RepoName, RunId, StatusContext, TagName,
+    AgentName, BranchName, CommitSha, DeliveryId, EventName, ForgeIdError, GitRef, Login,
+    ObjectFormats, ProjectId, RefName, RepoName, RunId, StatusContext, TagName,
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use runner_core::test_report::{
-    JobReports, MAX_FAILURES, MAX_TESTS, CommitFiles, TestSettings, read, summary,
+    CommitFiles, JobReports, MAX_FAILURES, MAX_TESTS, TestSettings, read, summary,
 };
 
 fuzz_target!(|bytes: &[u8]| {

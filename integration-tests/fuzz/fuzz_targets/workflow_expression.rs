@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runner_core::expr::{IfCondition, ContextName, Contexts, Expr, ExprScope, ExprTemplate, ExprValue};
+use runner_core::expr::{
+    ContextName, Contexts, Expr, ExprScope, ExprTemplate, ExprValue, IfCondition,
+};
 use runner_core::source_location::SourceLocation;
 
 fuzz_target!(|text: &str| {

@@ -1,6 +1,6 @@
 //! A configuration of every kind of value, read from any text.
 
-use config_core::{Colours, Environment, ConfigFormat, ConfigInput, ConfigItem, UnknownKeys};
+use config_core::{Colours, ConfigFormat, ConfigInput, ConfigItem, Environment, UnknownKeys};
 
 /// Reads `text` in `format` with every reader there is: it must end in a value or in messages.
 pub fn read_configuration(text: &[u8], format: ConfigFormat) {
