@@ -3,6 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
+use futures_util::future::select_all;
 use runner_actors::messages::{CancelRun, ReviewRun};
 use runner_actors::{
     EnvironmentSettings, RepositorySettings, RunRecord, RunnerSettings, ScopedValues,
@@ -120,17 +121,22 @@ async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group
     }
     runner.stop().await;
     let runner = site.start_with(with_approval).await;
-    for (run, verdict, state, next) in [
-        (0, ProtectionVerdict::Approved, RunState::Succeeded, Some(1)),
-        (1, ProtectionVerdict::Rejected, RunState::Failed, Some(2)),
-        (2, ProtectionVerdict::Approved, RunState::Succeeded, None),
+    for (verdict, state) in [
+        (ProtectionVerdict::Approved, RunState::Succeeded),
+        (ProtectionVerdict::Rejected, RunState::Failed),
+        (ProtectionVerdict::Approved, RunState::Succeeded),
     ] {
-        waits_for(&runner, &runs[run], APPROVAL).await;
-        if let Some(next) = next {
-            waits_for(&runner, &runs[next], TURN).await;
+        // After a restart runs take their places again in the order in which they come to it.
+        let waiting = runs
+            .iter()
+            .map(|run| Box::pin(waits_for(&runner, run, APPROVAL)));
+        let (_, first, _) = select_all(waiting).await;
+        let run = runs.remove(first);
+        for other in &runs {
+            waits_for(&runner, other, TURN).await;
         }
-        review(&runner, &runs[run], verdict).await;
-        let record = runner.ended(&runs[run]).await;
+        review(&runner, &run, verdict).await;
+        let record = runner.ended(&run).await;
         assert_eq!(record.state, state, "{record:#?}");
         let ship = job(&record, "call / ship");
         assert_eq!(
