@@ -10,7 +10,7 @@ use runner_core::source_location::SourceLocation;
 fuzz_target!(|text: &str| {
     let list = ExprValue::list(vec![1.0.into(), "a".into(), ExprValue::Null, true.into()]);
     let github = ExprValue::object([("ref", "refs/heads/main".into()), ("event", list)]);
-    let contexts = Contexts::default().containing(ContextName::Github, github);
+    let contexts = Contexts::default().with(ContextName::Github, github);
     let scope = ExprScope::new(&contexts);
     match Expr::parse(text) {
         Ok(expr) => {
