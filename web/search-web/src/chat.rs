@@ -218,7 +218,7 @@ pub(crate) async fn conversation(
 
 /// Deletes a kept conversation.
 #[utoipa::path(
-    delete, path = "/api/conversations/{id}", tag = "chat", params(("id" = String, Path, description = "A conversation")),
+    delete, path = "/api/conversations/{id}", operation_id = "forget", tag = "chat", params(("id" = String, Path, description = "A conversation")),
     responses((status = 204, description = "It is gone."))
 )]
 pub(crate) async fn delete_conversation(

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! ```
-//! use config_core::{Environment, ConfigInput, table, whole};
+//! use config_core::{ConfigInput, Environment, integer, table};
 //!
 //! #[derive(Default)]
 //! struct Pool { clones: usize, templates: u8 }
@@ -19,9 +19,9 @@
 //!     /// What waits, and how much of it.
 //!     static POOL: Pool = "[pool]" {
 //!         /// clones that wait of each kind
-//!         "clones" = whole(0..=100) => clones;
+//!         "clones" = integer(0..=100) => clones;
 //!         /// templates kept
-//!         "templates" = whole(0..=100) => templates;
+//!         "templates" = integer(0..=100) => templates;
 //!     }
 //! }
 //!
