@@ -26,7 +26,8 @@ pub fn folded_line(text: &str) -> String {
 }
 
 /// The folded form of `word`, appended to `out`: lower case, without Latin, Greek and Cyrillic
-/// diacritics, compatibility forms replaced (NFKC), ligatures and barred letters spelt out.
+/// diacritics, compatibility forms replaced (NFKC), ligatures and barred letters spelt out. One
+/// word stays one: the white space that some compatibility forms hold (U+037A, U+FDFA) is left out.
 pub fn fold(word: &str, out: &mut String) {
     if word.is_ascii() {
         out.extend(
@@ -46,7 +47,7 @@ fn fold_wide(word: &str, out: &mut String) {
         .chars()
         .flat_map(char::to_lowercase)
         .nfkd()
-        .filter(|&c| !is_dropped(c))
+        .filter(|&c| !is_dropped(c) && !c.is_whitespace())
         .flat_map(char::to_lowercase);
     for c in bare.nfc() {
         match spelling(c) {
@@ -118,6 +119,15 @@ mod tests {
     fn lines_differ_by_words_alone() {
         assert_eq!(folded_line("The  Café: Résumé!"), "the cafe resume");
         assert_eq!(folded_line("é".repeat(300).as_str()).len(), 256);
+    }
+
+    #[test]
+    fn i16_the_fold_of_a_letter_holds_no_white_space() {
+        for c in '\0'..=char::MAX {
+            let bare = folded(c.encode_utf8(&mut [0; 4]));
+            let spaces = bare.chars().filter(|c| c.is_whitespace()).count();
+            assert_eq!(spaces, usize::from(c.is_ascii() && c.is_whitespace()), "{c:?}");
+        }
     }
 
     proptest! {
