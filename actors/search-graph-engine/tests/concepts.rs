@@ -358,7 +358,12 @@ proptest! {
 fn i16_a_letter_that_folds_to_a_space_is_part_of_its_word() {
     let declared = parse_concept_file("v", "synonyms:: w");
     let thesaurus = Thesaurus::new(declared.into_iter().collect());
-    for (text, found) in [("\u{37a}v ", 1), ("v\u{37a}", 1), ("w\u{37a}v", 0), ("\u{fdfa}v", 0)] {
+    for (text, found) in [
+        ("\u{37a}v ", 1),
+        ("v\u{37a}", 1),
+        ("w\u{37a}v", 0),
+        ("\u{fdfa}v", 0),
+    ] {
         assert_eq!(thesaurus.find(text).len(), found, "{text:?}");
     }
 }

@@ -10,7 +10,9 @@ use actix_web::guard::fn_guard;
 use actix_web::web;
 use cluster_actors::replica::RoleControl;
 use edge_web::guard::{ApiToken, HostPolicy};
-use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
+use edge_web::replica::{
+    LeaderPassage, PassageOptions, PassageTimeouts, ReplicaMetrics, SharedIntake, key_of,
+};
 use edge_web::{
     BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, HealthChecks, Metrics, PreparedServer,
     REPLICA_KEY, ServeOptions, SignedBodyConfig,
@@ -72,6 +74,7 @@ pub(crate) const PASSED_ON: &str = "/passed-on";
 pub(crate) const PASSAGE_OF_OPERATORS: PassageOptions = PassageOptions {
     prefix: PASSED_ON,
     as_operator: true,
+    timeouts: PassageTimeouts::DEFAULT,
 };
 
 /// An orchestrator that is started but does not listen yet.

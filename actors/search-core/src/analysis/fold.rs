@@ -126,7 +126,11 @@ mod tests {
         for c in '\0'..=char::MAX {
             let bare = folded(c.encode_utf8(&mut [0; 4]));
             let spaces = bare.chars().filter(|c| c.is_whitespace()).count();
-            assert_eq!(spaces, usize::from(c.is_ascii() && c.is_whitespace()), "{c:?}");
+            assert_eq!(
+                spaces,
+                usize::from(c.is_ascii() && c.is_whitespace()),
+                "{c:?}"
+            );
         }
     }
 

@@ -18,7 +18,7 @@ mod standby;
 
 pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use metrics::ReplicaMetrics;
-pub use passage::{LeaderPassage, PassageOptions};
+pub use passage::{LeaderPassage, PassageOptions, PassageTimeouts};
 pub use standby::{
     COMPARED_SECRET, DrainQuery, StandbyHealth, StandbyParts, actors, drain, key_of, not_drained,
     not_shared, standby_health, with_status,

@@ -28,15 +28,6 @@ use crate::routes::Routes;
 
 /// Requests that are passed on at once, followed logs among them.
 const PASSAGES: usize = 512;
-/// How long a request waits for the next leader: one that hands over is followed sooner.
-const LEADER_WAIT: Duration = Duration::from_secs(4);
-
-/// How long what was asked of a leader that another has followed is waited for.
-const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long an answer goes on that had begun: as long as a process that ends lets it.
-const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
 pub struct PassageOptions {
@@ -44,6 +35,40 @@ pub struct PassageOptions {
     pub prefix: &'static str,
     /// This process has judged who asks; the leader is not to ask again.
     pub as_operator: bool,
+    /// How long each thing is waited for.
+    pub timeouts: PassageTimeouts,
+}
+
+/// How long a request and its answer are waited for on the way.
+#[derive(Debug, Clone, Copy)]
+pub struct PassageTimeouts {
+    /// For the next leader: one that hands over is followed sooner.
+    pub next_leader: Duration,
+    /// For the answer of a leader that another has followed.
+    pub last_answer: Duration,
+    /// For the rest of an answer that had begun: as long as a process that ends lets it.
+    pub last_body: Duration,
+    /// How long a leader may say nothing before it is asked whether it lives, each time.
+    pub silence: Duration,
+    /// How long it may take to say so.
+    pub alive: Duration,
+}
+
+impl PassageTimeouts {
+    /// What the programs use.
+    pub const DEFAULT: Self = Self {
+        next_leader: Duration::from_secs(4),
+        last_answer: Duration::from_secs(1),
+        last_body: Duration::from_secs(10),
+        silence: Duration::from_secs(4),
+        alive: Duration::from_secs(3),
+    };
+}
+
+impl Default for PassageTimeouts {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 /// The way from a standby to whoever leads. Clones share the limit.
@@ -117,11 +142,12 @@ impl LeaderPassage {
         config.service(scope.configure(|config| routes.configure(config)));
     }
 
-    /// Address and key of the process that leads, as soon as one does within [`LEADER_WAIT`].
+    /// Address and key of the process that leads, as soon as one does within `timeouts.next_leader`.
     async fn target(&self, is_forwarded: bool) -> Result<(String, String), Problem> {
         let control = &self.control;
+        let wait = self.options.timeouts.next_leader;
         let mut sights = control.sights();
-        let mut until = Instant::now() + LEADER_WAIT;
+        let mut until = Instant::now() + wait;
         loop {
             // What the former leader passes on must not come back to it.
             let leads = !self.is_of_leader && control.role() == ReplicaRole::Leader;
@@ -136,7 +162,7 @@ impl LeaderPassage {
                 Err(refusal) => refusal,
             };
             // A database that is restarted is waited for, one that stays away is not.
-            let restarts_until = control.silent_since().map(|since| since + LEADER_WAIT);
+            let restarts_until = control.silent_since().map(|since| since + wait);
             if let Some(restarts_until) = restarts_until {
                 until = until.min(restarts_until.into());
             }
@@ -194,16 +220,17 @@ impl LeaderPassage {
         }
         let method = request.method().clone();
         let too_large = TooLarge::default();
+        let timeouts = self.options.timeouts;
         let body = relay::request_body(&request, body, &too_large)?;
         let sent = tokio::select! {
             sent = forwarder.send(method.clone(), &path, &headers, body) => sent,
-            () = self.followed(&key, LAST_ANSWER_TIMEOUT) => return Err(Problem::unavailable(
+            () = self.followed(&key, timeouts.last_answer) => return Err(Problem::unavailable(
                 "the process that led was asked and did not answer, and another leads now; try \
                  again, and look first whether what you asked for was done",
                 1,
             )
             .kind("no-leader", "No leader")),
-            () = out_of_reach(at) => return Err(unreachable_leader(
+            () = out_of_reach(at, timeouts) => return Err(unreachable_leader(
                 "the leading process was asked and cannot be reached from this one any more; try \
                  again, and look first whether what you asked for was done"
                     .to_owned(),
@@ -217,7 +244,7 @@ impl LeaderPassage {
         let headers = from_leader(&answer.headers);
         // A log that is followed would say nothing for ever where its leader was paused.
         let passage = self.clone();
-        let gone = async move { passage.followed(&key, LAST_BODY_TIMEOUT).await };
+        let gone = async move { passage.followed(&key, timeouts.last_body).await };
         let head = (status, &headers, &method);
         Ok(relay::respond_until(answer, head, permit, gone))
     }

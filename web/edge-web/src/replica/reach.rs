@@ -11,19 +11,17 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarder};
 
-/// How long a leader may say nothing before it is asked whether it lives, each time.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(4);
-/// How long it may take to say so.
-const ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
+use super::passage::PassageTimeouts;
+
 /// Questions in a row that are not answered.
 const QUESTIONS: usize = 2;
 
 /// Ends when the process at `address` cannot be reached.
-pub(super) async fn out_of_reach(address: SocketAddr) {
+pub(super) async fn out_of_reach(address: SocketAddr, timeouts: PassageTimeouts) {
     loop {
-        tokio::time::sleep(SILENCE_TIMEOUT).await;
+        tokio::time::sleep(timeouts.silence).await;
         let mut unanswered = 0;
-        while !is_alive(address).await {
+        while !is_alive(address, timeouts.alive).await {
             unanswered += 1;
             if unanswered == QUESTIONS {
                 return;
@@ -33,9 +31,9 @@ pub(super) async fn out_of_reach(address: SocketAddr) {
 }
 
 /// Whether it answers, whatever it says.
-async fn is_alive(address: SocketAddr) -> bool {
+async fn is_alive(address: SocketAddr, timeout: Duration) -> bool {
     let options = ForwardOptions {
-        head: ALIVE_TIMEOUT,
+        head: timeout,
         connections: 1,
         ..ForwardOptions::default()
     };
