@@ -3,6 +3,8 @@
 
 mod document;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -187,6 +189,10 @@ pub struct SearchResult {
     /// Text of the document, with `include_body` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// The bytes in `body` of the embedded passage that the result was found by, where words do not
+    /// say it; for those who read on in this process.
+    #[serde(skip)]
+    pub nearest_passage: Option<Range<usize>>,
     /// What the score is made of, with `explain` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,

@@ -1,6 +1,8 @@
 //! One answer: documents are found for the message, a model writes from them or passages are put
 //! together, and both messages are kept.
 
+use std::ops::Range;
+
 use crate::messages::Search;
 use http_clients::llm::{ChatEvent, ChatReply, LlmClient, LlmError, StopReason};
 use search_core::analysis::{is_stop_word, words};
@@ -248,7 +250,10 @@ impl AnswerWriter<'_> {
         found: Vec<SearchResult>,
     ) -> Result<ChatAnswer, ChatFailure> {
         let (passages, found) = run_blocking(move || {
-            let texts: Vec<&str> = found.iter().map(text_of).collect();
+            let texts: Vec<_> = found
+                .iter()
+                .map(|one| (text_of(one), nearest_of(one)))
+                .collect();
             (compose(&question, &texts), found)
         })
         .await?;
@@ -304,9 +309,14 @@ async fn texts(
 ) -> Result<(Vec<String>, Vec<SearchResult>), ChatFailure> {
     let question = question.to_owned();
     run_blocking(move || {
-        let texts = found
-            .iter()
-            .map(|result| relevant(&question, text_of(result), DOCUMENT_CHARS));
+        let texts = found.iter().map(|result| {
+            relevant(
+                &question,
+                text_of(result),
+                nearest_of(result),
+                DOCUMENT_CHARS,
+            )
+        });
         (texts.collect(), found)
     })
     .await
@@ -314,6 +324,14 @@ async fn texts(
 
 fn text_of(result: &SearchResult) -> &str {
     result.body.as_deref().unwrap_or(&result.snippet)
+}
+
+/// The passage that a document was found by, where words do not say it: bytes of its text.
+fn nearest_of(result: &SearchResult) -> Option<&Range<usize>> {
+    result
+        .nearest_passage
+        .as_ref()
+        .filter(|_| result.body.is_some())
 }
 
 /// The documents whose numbers are named; when none is, all of them.

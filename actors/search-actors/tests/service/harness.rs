@@ -11,6 +11,7 @@ use search_actors::messages::{ReadDocument, Search};
 use search_actors::{
     LearningRests, RoleRegistry, SearchLimits, SearchService, SearchSettings, SearchTree,
 };
+use search_core::answer::SearchAnswer;
 use search_core::query::SearchRequest;
 use search_engine::answering::{DocumentRequest, SearchParams};
 use serde_json::Value;
@@ -111,6 +112,11 @@ impl Running {
     /// A search that must succeed: `search_term`, `role`, `skip`, `limit` and `explain` as over
     /// HTTP.
     pub(crate) fn search(&self, body: &Value) -> Value {
+        serde_json::to_value(self.answer(body)).expect("JSON")
+    }
+
+    /// The same as those who read on in the process have it; `include_body` as well.
+    pub(crate) fn answer(&self, body: &Value) -> SearchAnswer {
         let text = body["search_term"].as_str().expect("words");
         let number = |key: &str, default: u64| {
             let number = body[key].as_u64().unwrap_or(default);
@@ -122,6 +128,7 @@ impl Running {
             skip: number("skip", 0),
             limit: number("limit", 10),
             explain: body["explain"] == true,
+            include_body: body["include_body"] == true,
             matches: number("matches", 0),
             budget_tokens: body["budget_tokens"].as_u64().unwrap_or(0) as usize,
             sort: serde_json::from_value(body["sort"].clone()).unwrap_or_default(),
@@ -129,8 +136,7 @@ impl Running {
         };
         let runtime = actix_rt::Runtime::new().expect("a runtime");
         let reply = runtime.block_on(async { self.search.ask(Search(params)).await });
-        let answer = reply.expect("the service runs").expect("an answer");
-        serde_json::to_value(answer).expect("JSON")
+        reply.expect("the service runs").expect("an answer")
     }
 
     /// A document of an answer, read again.

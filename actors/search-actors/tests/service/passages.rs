@@ -135,6 +135,18 @@ fn i16_where_words_do_not_decide_the_nearest_passage_is_shown() {
             "{passage}"
         );
     }
+    // A chat reads on there.
+    let answer = server.answer(&json!({"search_term": QUERY, "include_body": true}));
+    let manuals = answer.results.into_iter();
+    let read: Vec<String> = manuals
+        .filter(|found| found.id.contains("manual."))
+        .map(|found| found.body.unwrap_or_default()[found.nearest_passage.expect("one")].to_owned())
+        .collect();
+    assert_eq!(read.len(), 2);
+    assert!(
+        read.iter().all(|text| text.contains("automobile")),
+        "{read:?}"
+    );
     // Where words stand together they decide, whatever a vector says.
     let answer = server.search(&json!({"search_term": "guide to bread"}));
     for key in ["manual.md", "manual.txt"] {

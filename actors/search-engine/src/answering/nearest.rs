@@ -48,6 +48,11 @@ impl NearestPassage {
         })
     }
 
+    /// The bytes of it in the document's body.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Where it begins in the text of the file that it is from.
     pub(super) fn start_in(&self, text: &str) -> Option<usize> {
         match self.format {

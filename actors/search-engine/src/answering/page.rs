@@ -352,13 +352,11 @@ impl Page<'_> {
         (results, excerpter.was_late())
     }
 
-    /// The excerpt of the passage that a result was found by, where words do not say which it is.
-    fn nearest_excerpt(&self, hit: &SearchHit, excerpter: &mut Excerpter) -> Option<Excerpt> {
+    /// The passage that a result was found by, where words do not say which it is.
+    fn nearest(&self, hit: &SearchHit) -> Option<NearestPassage> {
         let source = self.open[hit.source];
-        let key = &hit.record.key;
-        let passage =
-            NearestPassage::find(source, hit).filter(|_| self.query.wanted_line(key).is_none())?;
-        Some(passage.excerpt(source, key, excerpter))
+        NearestPassage::find(source, hit)
+            .filter(|_| self.query.wanted_line(&hit.record.key).is_none())
     }
 
     fn result(&self, hit: &SearchHit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
@@ -369,9 +367,9 @@ impl Page<'_> {
         excerpter.set_passage(hit.passage);
         excerpter.prefer_line(self.query.wanted_line(&record.key));
         excerpter.prefer_definition(hit.defines.then_some(record.key.as_str()));
-        let nearest = self.nearest_excerpt(hit, excerpter);
+        let nearest = self.nearest(hit);
         let excerpt = match (&kept, &source.root) {
-            _ if nearest.is_some() => nearest.unwrap_or_default(),
+            _ if let Some(nearest) = &nearest => nearest.excerpt(source, &record.key, excerpter),
             (Some(text), _) if !text.trim().is_empty() => excerpter.excerpt_long_text(text),
             (None, Some(root)) => excerpter.excerpt(root.as_ref(), &record.key, &record.title),
             _ => excerpter.excerpt_text(&record.title),
@@ -406,6 +404,7 @@ impl Page<'_> {
             modified: record.modified.map(rfc3339),
             concepts: hit.concepts.clone(),
             explanation: hit.explanation.clone(),
+            nearest_passage: nearest.map(|passage| passage.range()),
             body: self.params.include_body.then(|| {
                 kept.or_else(|| source.body(&record.key))
                     .unwrap_or_default()
