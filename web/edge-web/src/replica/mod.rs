@@ -15,11 +15,13 @@ mod metrics;
 mod passage;
 mod reach;
 mod standby;
+mod timeouts;
 
 pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use metrics::ReplicaMetrics;
-pub use passage::{LeaderPassage, PassageOptions, PassageTimeouts};
+pub use passage::{LeaderPassage, PassageOptions};
 pub use standby::{
     COMPARED_SECRET, DrainQuery, StandbyHealth, StandbyParts, actors, drain, key_of, not_drained,
     not_shared, standby_health, with_status,
 };
+pub use timeouts::PassageTimeouts;

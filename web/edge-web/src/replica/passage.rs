@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::headers::{from_leader, to_leader};
 use super::reach::out_of_reach;
+use super::timeouts::PassageTimeouts;
 use crate::edge::REPLICA_KEY;
 use crate::limit::ConcurrencyLimit;
 use crate::metrics::Metrics;
@@ -37,38 +38,6 @@ pub struct PassageOptions {
     pub as_operator: bool,
     /// How long each thing is waited for.
     pub timeouts: PassageTimeouts,
-}
-
-/// How long a request and its answer are waited for on the way.
-#[derive(Debug, Clone, Copy)]
-pub struct PassageTimeouts {
-    /// For the next leader: one that hands over is followed sooner.
-    pub next_leader: Duration,
-    /// For the answer of a leader that another has followed.
-    pub last_answer: Duration,
-    /// For the rest of an answer that had begun: as long as a process that ends lets it.
-    pub last_body: Duration,
-    /// How long a leader may say nothing before it is asked whether it lives, each time.
-    pub silence: Duration,
-    /// How long it may take to say so.
-    pub alive: Duration,
-}
-
-impl PassageTimeouts {
-    /// What the programs use.
-    pub const DEFAULT: Self = Self {
-        next_leader: Duration::from_secs(4),
-        last_answer: Duration::from_secs(1),
-        last_body: Duration::from_secs(10),
-        silence: Duration::from_secs(4),
-        alive: Duration::from_secs(3),
-    };
-}
-
-impl Default for PassageTimeouts {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
 }
 
 /// The way from a standby to whoever leads. Clones share the limit.
@@ -142,7 +111,7 @@ impl LeaderPassage {
         config.service(scope.configure(|config| routes.configure(config)));
     }
 
-    /// Address and key of the process that leads, as soon as one does within `timeouts.next_leader`.
+    /// Address and key of the process that leads, as soon as one does within the time for it.
     async fn target(&self, is_forwarded: bool) -> Result<(String, String), Problem> {
         let control = &self.control;
         let wait = self.options.timeouts.next_leader;

@@ -11,7 +11,7 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarder};
 
-use super::passage::PassageTimeouts;
+use super::timeouts::PassageTimeouts;
 
 /// Questions in a row that are not answered.
 const QUESTIONS: usize = 2;
