@@ -191,15 +191,15 @@ mod tests {
         entered
     }
 
+    /// The ticket of one whose turn comes at once.
+    async fn admitted(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> GroupTicket {
+        acquire(groups, group).await.await.unwrap().ok().unwrap()
+    }
+
     #[actix_rt::test]
     async fn i17_a_queue_lets_in_the_first_one_first_and_forgets_who_went_away() {
         let groups = ConcurrencyGroups::default();
-        let first = acquire(&groups, queued())
-            .await
-            .await
-            .unwrap()
-            .ok()
-            .unwrap();
+        let first = admitted(&groups, queued()).await;
         let second = acquire(&groups, queued()).await;
         let third = acquire(&groups, queued()).await;
         let fourth = acquire(&groups, queued()).await;
@@ -219,12 +219,7 @@ mod tests {
     #[actix_rt::test]
     async fn i17_a_hundred_wait_and_no_more_and_a_single_one_clears_the_queue() {
         let groups = ConcurrencyGroups::default();
-        let first = acquire(&groups, queued())
-            .await
-            .await
-            .unwrap()
-            .ok()
-            .unwrap();
+        let first = admitted(&groups, queued()).await;
         let mut waiting = Vec::new();
         for _ in 0..MAX_WAITING {
             waiting.push(acquire(&groups, queued()).await);
@@ -242,12 +237,7 @@ mod tests {
     #[actix_rt::test]
     async fn i17_a_turn_that_nobody_takes_goes_to_the_next_one() {
         let groups = ConcurrencyGroups::default();
-        let first = acquire(&groups, queued())
-            .await
-            .await
-            .unwrap()
-            .ok()
-            .unwrap();
+        let first = admitted(&groups, queued()).await;
         let second = acquire(&groups, queued()).await;
         let third = acquire(&groups, queued()).await;
         // The second one has its turn, and is gone before it hears of it.

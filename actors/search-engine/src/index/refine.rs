@@ -234,19 +234,7 @@ impl<'r> Refiner<'r> {
         }
         let is_meant = held > 0 && self.outcome.holders.are_few();
         let decides = is_meant || name > 0.0 || defined >= DECIDING;
-        if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
-            fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
-            fusion.otherwise_part = 0.0;
-            fusion.concept_part = 0.0;
-            one.candidate.score = fusion.lexical_part;
-        }
-        if is_code_file(record)
-            && let Some(fusion) = &mut one.fusion
-        {
-            // In code other words are other things.
-            fusion.drop_otherwise();
-            one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
-        }
+        limit_fusion(one, record, decides.then_some(scale));
         let as_a_whole = self.as_a_whole(one, record);
         let of_words = one.candidate.score + as_a_whole;
         // What is named, or holds an identifier, is meant by that.
@@ -480,5 +468,24 @@ impl<'r> Refiner<'r> {
             Some(if name.is_owner { OWNER * bonus } else { bonus })
         });
         bonuses.fold(0.0, f32::max)
+    }
+}
+
+/// Leaves of a fused score what counts: words alone, on this scale, where they decide, and in code
+/// no more of vectors than they may say there.
+fn limit_fusion(one: &mut RankedCandidate, record: &DocumentRecord, decided: Option<&Scale>) {
+    let Some(fusion) = one.fusion.as_mut() else {
+        return;
+    };
+    if let Some(scale) = decided {
+        fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
+        fusion.otherwise_part = 0.0;
+        fusion.concept_part = 0.0;
+        one.candidate.score = fusion.lexical_part;
+    }
+    if is_code_file(record) {
+        // In code other words are other things.
+        fusion.drop_otherwise();
+        one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
     }
 }
