@@ -116,11 +116,18 @@ async fn i17_a_job_of_a_called_workflow_is_approved_and_its_call_keeps_its_group
     let mut runs = Vec::new();
     for waits in [APPROVAL, TURN, TURN] {
         let run = runner.run(&site, outer).await;
-        waits_for(&runner, &run, waits).await;
-        runs.push(run);
+        let parked = waits_for(&runner, &run, waits).await.taken_up_at_wait;
+        runs.push((run, parked));
     }
     runner.stop().await;
     let runner = site.start_with(with_approval).await;
+    // What a record says is of the time before, until its run waits anew: being taken up counts as
+    // one, waiting as the next.
+    for (run, parked) in &runs {
+        let waits_anew = |record: &RunRecord| record.taken_up_at_wait > *parked + 1;
+        runner.reached(run, waits_anew).await;
+    }
+    let mut runs: Vec<String> = runs.into_iter().map(|(run, _)| run).collect();
     for (verdict, state) in [
         (ProtectionVerdict::Approved, RunState::Succeeded),
         (ProtectionVerdict::Rejected, RunState::Failed),

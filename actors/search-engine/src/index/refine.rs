@@ -203,7 +203,7 @@ impl<'r> Refiner<'r> {
                 self.role(record, one.candidate.source),
                 one.candidate.source,
             );
-            let quoted = QUOTED_SENTENCE * share * role.min(1.0) * self.of_names * scale.unit;
+            let quoted = QUOTED_SENTENCE * share * role.min(1.0) * scale.unit;
             let named = (1.0 - PATH_BESIDE_QUOTED) * one.refinement.path.max(0.0);
             one.refinement.quoted = quoted;
             one.refinement.path -= named;
