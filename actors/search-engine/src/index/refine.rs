@@ -9,7 +9,6 @@
 mod asked_roles;
 mod demotion;
 mod scale;
-mod spelling;
 mod weights;
 
 use std::rc::Rc;
@@ -20,9 +19,7 @@ use search_core::query::ParsedQuery;
 use search_core::wanted_files::{FileLikeness, MEANT};
 
 use self::asked_roles::{has_path, named_roles};
-use self::demotion::{
-    Neighbours, is_code_file, names_factor, remaining_factor, whole_document_change,
-};
+use self::demotion::{Neighbours, is_code_file, remaining_factor, whole_document_change};
 use self::scale::{Scale, append_below};
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
@@ -43,7 +40,7 @@ use super::refinement::Refinement;
 use super::rerank::{RankedCandidate, length};
 use super::scope::SearchScope;
 use super::snapshot::IndexSnapshot;
-use super::spellings::Spelling;
+use super::spellings::{QuerySpellings, Spelling};
 use super::term_matches::{DefinedMatch, TermMatches};
 
 /// Results of a lexical search that are looked at; of a fused one all.
@@ -74,8 +71,6 @@ pub(super) struct Refiner<'r> {
     has_code: Vec<bool>,
     /// By source: whether texts for people are.
     has_pages: Vec<bool>,
-    /// What is left of what names add.
-    of_names: f32,
 }
 
 impl<'r> Refiner<'r> {
@@ -104,7 +99,6 @@ impl<'r> Refiner<'r> {
             wanted_role: None,
             has_code: Vec::new(),
             has_pages: Vec::new(),
-            of_names: 1.0,
         }
     }
 
@@ -134,10 +128,6 @@ impl<'r> Refiner<'r> {
                 record.role == FileRole::Main && record.kind == ContentKind::Code;
             self.has_pages[one.candidate.source as usize] |= record.kind == ContentKind::Prose;
             self.placer.record(record, one.candidate.source);
-        }
-        // One word may be a name by itself.
-        if fused > 0 && !self.is_one_word {
-            self.of_names = names_factor(&records);
         }
         let wanted = self.query.wanted_role().filter(|_| !self.ignores_roles);
         self.wanted_role = wanted.filter(|wanted| {
@@ -234,14 +224,21 @@ impl<'r> Refiner<'r> {
         }
         let is_meant = held > 0 && self.outcome.holders.are_few();
         let decides = is_meant || name > 0.0 || defined >= DECIDING;
-        limit_fusion(one, record, decides.then_some(scale));
+        if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
+            fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
+            fusion.otherwise_part = 0.0;
+            fusion.concept_part = 0.0;
+            one.candidate.score = fusion.lexical_part;
+        }
+        if is_code_file(record)
+            && let Some(fusion) = &mut one.fusion
+        {
+            // In code other words are other things.
+            fusion.drop_otherwise();
+            one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
+        }
         let as_a_whole = self.as_a_whole(one, record);
         let of_words = one.candidate.score + as_a_whole;
-        // What is named, or holds an identifier, is meant by that.
-        let of_names = match name > 0.0 || held > 0 {
-            true => 1.0,
-            false => self.of_names,
-        };
         let named_alike = self.defined_match(record, one.candidate.source);
         // A sentence may speak of a file and mean another.
         let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |file| file.share);
@@ -249,7 +246,6 @@ impl<'r> Refiner<'r> {
         let path = (self.path(&record.key, called > 0.0, one.candidate.source)
             + spoken_of
             + self.placer.score_place(record, one.candidate.source))
-            * of_names
             * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
@@ -279,9 +275,7 @@ impl<'r> Refiner<'r> {
         one.refinement = Refinement {
             passages: as_a_whole,
             aside: (left - 1.0) * role * of_words_and_path.max(0.0),
-            definition: (spelling.worth(DEFINITION) * defined * aside).max(alike)
-                * of_names
-                * scale.unit,
+            definition: (spelling.worth(DEFINITION) * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
             name: match name {
                 0.0 => 0.0,
@@ -343,6 +337,40 @@ impl<'r> Refiner<'r> {
         let mut words = self.query.words().iter();
         words.any(|word| {
             self.query.is_looked_for(word) && word.folded.eq_ignore_ascii_case(extension)
+        })
+    }
+
+    /// How the documents that define what the query names write it, one for each result.
+    fn spellings(
+        &self,
+        ranked: &[RankedCandidate],
+        records: &[Rc<DocumentRecord>],
+    ) -> Vec<Spelling> {
+        let wanted = QuerySpellings::from_query(self.query);
+        let spelling = |(one, record): (&RankedCandidate, &Rc<DocumentRecord>)| {
+            let defined = self.outcome.definers.weight(&one.candidate);
+            (defined > 0.0).then(|| wanted.spelling(&record.defined))
+        };
+        let found: Vec<_> = ranked.iter().zip(records).map(spelling).collect();
+        let is_better = |(found, record): (&Option<Spelling>, &Rc<DocumentRecord>)| match found {
+            Some(Spelling::Same) => true,
+            Some(Spelling::Unknown) => record.role == FileRole::Main,
+            _ => false,
+        };
+        let chooses = wanted.choose() && found.iter().zip(records).any(is_better);
+        let of_all = |spelling: Option<Spelling>| match spelling {
+            Some(spelling) if chooses => spelling,
+            _ => Spelling::Unknown,
+        };
+        found.into_iter().map(of_all).collect()
+    }
+
+    /// Whether a document is called like the query, written just so.
+    fn is_written_so(&self, record: &DocumentRecord) -> bool {
+        let mut names = self.query.names().iter().filter(|name| !name.is_owner);
+        names.any(|name| {
+            let kind = name.kind_of(&record.key, &record.title);
+            kind.is_some_and(|(_, is_same)| is_same)
         })
     }
 
@@ -468,24 +496,5 @@ impl<'r> Refiner<'r> {
             Some(if name.is_owner { OWNER * bonus } else { bonus })
         });
         bonuses.fold(0.0, f32::max)
-    }
-}
-
-/// Leaves of a fused score what counts: words alone, on this scale, where they decide, and in code
-/// no more of vectors than they may say there.
-fn limit_fusion(one: &mut RankedCandidate, record: &DocumentRecord, decided: Option<&Scale>) {
-    let Some(fusion) = one.fusion.as_mut() else {
-        return;
-    };
-    if let Some(scale) = decided {
-        fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
-        fusion.otherwise_part = 0.0;
-        fusion.concept_part = 0.0;
-        one.candidate.score = fusion.lexical_part;
-    }
-    if is_code_file(record) {
-        // In code other words are other things.
-        fusion.drop_otherwise();
-        one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
     }
 }

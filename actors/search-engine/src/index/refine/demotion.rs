@@ -1,7 +1,5 @@
 //! What people seldom mean among pages: data, pages of the past, those that hold everything.
 
-use std::rc::Rc;
-
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::names::file_name;
@@ -46,26 +44,6 @@ const LONG: f32 = 4_000.0;
 
 /// What each doubling beyond that takes.
 const BY_DOUBLING: f32 = 0.06;
-
-/// Results among which pages are counted, the first.
-const LOOKED_AT: usize = 40;
-
-/// What is left of what names add where most results are pages.
-const NAMES_OF_PAGES: f32 = 0.5;
-
-/// What is left of what names of files, headings and definitions add beside words and vectors: code
-/// is called by what it does, pages say it. All where at most half of the first results are pages,
-/// [`NAMES_OF_PAGES`] where three quarters are.
-pub(super) fn names_factor(records: &[Rc<DocumentRecord>]) -> f32 {
-    let first = &records[..records.len().min(LOOKED_AT)];
-    let pages = first.iter().filter(|one| one.kind == ContentKind::Prose);
-    names_factor_of_share(pages.count() as f32 / first.len().max(1) as f32)
-}
-
-/// The same by the share of pages.
-fn names_factor_of_share(pages: f32) -> f32 {
-    1.0 - (1.0 - NAMES_OF_PAGES) * ((pages - 0.5) / 0.25).clamp(0.0, 1.0)
-}
 
 /// Whether a document is a file of code: those of a collection, which are functions, have no
 /// extension.
@@ -160,32 +138,6 @@ mod tests {
         ] {
             let found = (is_structured(key), is_of_the_past(key));
             assert_eq!(found, (structured, past), "{key}");
-        }
-    }
-
-    #[test]
-    fn i16_names_count_less_among_pages() {
-        let record = |kind| {
-            Rc::new(DocumentRecord {
-                kind,
-                ..DocumentRecord::default()
-            })
-        };
-        for (pages, code, expected) in [
-            (0, 0, 1.0),
-            (0, 9, 1.0),
-            (5, 5, 1.0),
-            (10, 6, 0.75),
-            (3, 1, 0.5),
-            (40, 100, 0.5),
-            (100, 0, 0.5),
-        ] {
-            let kinds = [(ContentKind::Prose, pages), (ContentKind::Code, code)];
-            let all = kinds
-                .into_iter()
-                .flat_map(|(kind, count)| vec![record(kind); count]);
-            let left = names_factor(&all.collect::<Vec<_>>());
-            assert!((left - expected).abs() < 1e-6, "{pages} {code}: {left}");
         }
     }
 
