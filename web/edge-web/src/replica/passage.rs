@@ -29,6 +29,7 @@ use crate::routes::Routes;
 
 /// Requests that are passed on at once, followed logs among them.
 const PASSAGES: usize = 512;
+
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
 pub struct PassageOptions {
